@@ -355,7 +355,8 @@ class BodyFrame(KeepsReadOnlyArrays):
         rest_positions: The same nodes in the undeformed body [m], shape [n, 3].
         cells: Volume cells by VTK-like kind: "tetra" [m, 4], "tetra10" [m, 10] (corners, then
             the mid-edge nodes in VTK order), "tetra20" [m, 20] (VTK's Lagrange tetrahedron of order 3),
-            "hexahedron" [m, 8], "vertex" [m, 1] for particles; indices into `positions`.
+            "hexahedron" [m, 8], "hexahedron27" [m, 27], of plane bodies "triangle" [m, 3], "triangle6" [m, 6],
+            "quad" [m, 4], "quad9" [m, 9], "vertex" [m, 1] for particles; indices into `positions`.
         triangles: Outer surface, outward oriented, shape [k, 3]; indices into `positions`.
         fields: Quantities by name; every soft body has "displacement" [m], "velocity" [m/s] and
             "von_mises" [Pa], all on points. More are computed on access, such as "stress" on cells (see

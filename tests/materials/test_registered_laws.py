@@ -16,6 +16,10 @@ CONSTANTS = {  # laws that are not listed are tested with their own constants
         {"fiber": (1, 2, 3), "fiber_stiffness": 3.0, "second_fiber": (1, -1, 0), "second_stiffness": 2.0}
     ],
     "muscle": [{"poisson": 0.45, "fiber": (1, 0.5, 0), "activation": 0.7, "strength": 3.0}],
+    "orthotropic": [
+        {"young_2": 1.0, "young_3": 0.5, "shear_12": 0.6, "shear_13": 0.5, "shear_23": 0.4}
+        | {"poisson_12": 0.4, "poisson_23": -0.2, "axis": (1, 2, 3), "second_axis": (1, 0, 0)}
+    ],
     "spline_hyperelastic": [{"hardening_strain": 0.4, "hardening": 5.0, "compression_strain": 0.2}],
 }
 EXAMPLES = [

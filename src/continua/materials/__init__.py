@@ -8,6 +8,7 @@ from continua.materials.law import Hyperelastic, Law
 from continua.materials.linear import Linear
 from continua.materials.muscle import Muscle
 from continua.materials.neo_hookean import NeoHookean
+from continua.materials.orthotropic import Orthotropic
 from continua.materials.registry import LAWS
 from continua.materials.spline_hyperelastic import SplineHyperelastic
 from continua.materials.st_venant_kirchhoff import StVenantKirchhoff
@@ -24,6 +25,7 @@ __all__ = [
     "Linear",
     "Muscle",
     "NeoHookean",
+    "Orthotropic",
     "SplineHyperelastic",
     "StVenantKirchhoff",
     "StableNeoHookean",

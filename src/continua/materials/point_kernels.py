@@ -5,6 +5,9 @@ For every point it writes a record: columns 0-8 the deformation gradient F, 9-17
 
 With plasticity F = Fe Fp, and the law is evaluated at Fe = F Fp^-1 per volume of the intermediate configuration, which
 is det Fp times the rest volume (Irving 2007): P and the tangent are pulled back to F before they are written.
+
+In plane stress the last column d of F is unknown: the energy is minimised over d, so that P e_z = 0, and the tangent is
+condensed (see `materials.plane_stress`).
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import numba
 import numpy as np
 from numba.extending import typeof_impl
 
+from continua.materials.plane_stress import ITERATIONS, condense, next_director
 from continua.materials.registry import LawFunction
 from continua.numerics import inline
 from continua.numerics.mat3 import det3, matmul3
@@ -55,9 +59,9 @@ def upper_to_full(upper: np.ndarray) -> np.ndarray:
 
 @inline
 def deformation_gradient(coefficients, elements, gradients, plane, e, q):
-    """Return F at point q of element e; a plane body keeps its thickness, so that F_zz gets `plane` = 1."""
+    """Return F at point q of element e; of a plane body (`plane` is not 0) that of constant thickness, F_zz = 1."""
     f0 = f1 = f2 = f3 = f4 = f5 = f6 = f7 = 0.0
-    f8 = plane
+    f8 = 1.0 if plane != 0.0 else 0.0
     for a in range(elements.shape[1]):
         i = elements[e, a]
         x, y, z = coefficients[i, 0], coefficients[i, 1], coefficients[i, 2]
@@ -113,7 +117,7 @@ def fill_points(
         coefficients: Current positions [n, 3].
         elements: Nodes of the elements [m, k].
         gradients: Gradients of the shape functions at the points [m, q, k, 3].
-        plane: 1 for plane bodies, else 0.
+        plane: 1 for bodies in plane strain, 2 in plane stress, else 0.
         constants: Constants of the elements [m, c].
         plastic: Inverse plastic deformation at the points [m, q, 9], or None.
         definite: Whether tangents are made positive semidefinite.
@@ -127,17 +131,29 @@ def fill_points(
         turned = 0
         for q in range(gradients.shape[1]):
             F = deformation_gradient(coefficients, elements, gradients, plane, e, q)
-            if plastic is None:
-                energy, P = point(F, p, definite, T)
-            else:
-                A = (
-                    plastic[e, q, 0], plastic[e, q, 1], plastic[e, q, 2],
-                    plastic[e, q, 3], plastic[e, q, 4], plastic[e, q, 5],
-                    plastic[e, q, 6], plastic[e, q, 7], plastic[e, q, 8],
-                )  # fmt: skip
-                energy, P = point(matmul3(F, A), p, definite, T)
-                P, volume = pull_back(P, A, T)
-                energy *= volume
+            search = (np.inf, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+            searching = plane == 2.0
+            rest = ITERATIONS
+            while True:  # once, unless the thickness is unknown
+                if plastic is None:
+                    energy, P = point(F, p, definite and not searching, T)
+                else:
+                    A = (
+                        plastic[e, q, 0], plastic[e, q, 1], plastic[e, q, 2],
+                        plastic[e, q, 3], plastic[e, q, 4], plastic[e, q, 5],
+                        plastic[e, q, 6], plastic[e, q, 7], plastic[e, q, 8],
+                    )  # fmt: skip
+                    energy, P = point(matmul3(F, A), p, definite and not searching, T)
+                    P, volume = pull_back(P, A, T)
+                    energy *= volume
+                if not searching:
+                    break
+                rest -= 1
+                found, d, search = next_director(energy, P, T, F, search)
+                F = (F[0], F[1], d[0], F[3], F[4], d[1], F[6], F[7], d[2])
+                searching = not found and rest > 0
+            if plane == 2.0:
+                condense(F, P, T)
             if det3(F) <= 0.0:
                 turned = 1
             for c in range(9):

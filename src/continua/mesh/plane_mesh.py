@@ -1,4 +1,4 @@
-"""Plane meshes of triangles and of quadrilaterals, for bodies in plane strain."""
+"""Plane meshes of triangles and of quadrilaterals, for bodies in plane strain or plane stress."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FLAT = 1e-10
 
 
 class PlaneMesh(VolumeMesh):
-    """Base of `TriMesh` and `QuadMesh`: a sheet in the plane z = 0 that stands for a long prism of matter.
+    """Base of `TriMesh` and `QuadMesh`: a sheet in the plane z = 0 that stands for a long prism, or a thin plate.
 
     Nodes have three coordinates like everywhere else; the third is zero. `boundary_faces` are the edges of the
     outline, and `boundary_triangles` the front of the sheet, which is what pictures show.

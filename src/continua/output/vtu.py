@@ -30,7 +30,10 @@ _VTK_KIND = {
     "quad": 9,
     "tetra": 10,
     "hexahedron": 12,
+    "triangle6": 22,
     "tetra10": 24,
+    "quad9": 28,
+    "hexahedron27": 29,
     "tetra20": 71,
 }
 _VTK_TYPE = {"f4": "Float32", "f8": "Float64", "i4": "Int32", "i8": "Int64", "u1": "UInt8"}

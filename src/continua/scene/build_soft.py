@@ -22,6 +22,7 @@ from continua.scene.models import Scene
 from continua.scene.solvers import build_solver
 from continua.solids.element_materials import with_constants
 from continua.solids.elements.bernstein_geometry import bernstein_node_count
+from continua.solids.elements.lagrange import quadratic_node_count
 from continua.voxels import Voxels, read_voxels
 
 __all__ = ["build_mesh", "build_soft", "describe_soft"]
@@ -60,6 +61,7 @@ def build_soft(scene: Scene, number: int) -> solids.SoftBody:
             material=material,
             parts=[_part(scene, number, index, mesh, material) for index in range(len(spec.parts))],
             order=spec.order,
+            plane=spec.plane,
             name=spec.name,
             mass=spec.mass,
             damping=_damping(spec.damping),
@@ -84,14 +86,19 @@ def build_soft(scene: Scene, number: int) -> solids.SoftBody:
 def describe_soft(scene: Scene, number: int) -> BodySummary:
     """Return what `continua info` tells of a soft body."""
     spec, mesh = _soft_spec(scene, number), build_mesh(scene, number)
-    nodes = bernstein_node_count(mesh, spec.order) if isinstance(mesh, meshes.TetMesh) else mesh.node_count
+    if isinstance(mesh, meshes.TetMesh):
+        nodes = bernstein_node_count(mesh, spec.order)
+    elif isinstance(mesh, meshes.HexMesh | meshes.PlaneMesh) and spec.order == 2:
+        nodes = quadratic_node_count(mesh)
+    else:
+        nodes = mesh.node_count
     law: Any = spec.material
     return BodySummary(
         f"{mesh.element_count:,}",
         3 * nodes,
         f"{law.type}, E = {law.young:.3g} Pa, nu = {getattr(law, 'poisson', 0.0):g}, {law.density:g} kg/m³",
         str(spec.order),
-        soft_memory(nodes, mesh.element_count, spec.order),
+        soft_memory(nodes, mesh.element_count, spec.order, isinstance(mesh, meshes.HexMesh)),
     )
 
 

@@ -37,6 +37,9 @@ _ASK_SECONDS = 30.0  # s above which a build is large
 _MEMORY = {1: (3000.0, 800.0), 2: (3500.0, 5000.0), 3: (5000.0, 34000.0)}
 """Peak bytes per node and per element by order, of building and stepping boxes of 10,000 to 900,000 elements."""
 
+_HEX_MEMORY = 3500.0, 141000.0
+"""The same of hexahedra of order 2, of a box of 2,744."""
+
 _SECONDS = {1: 1.5e-5, 2: 1.3e-4, 3: 8e-4}
 """Seconds per element until the first step is done, by order, on two cores."""
 
@@ -132,9 +135,9 @@ def time_text(seconds: float) -> str:
     return f"{seconds:.0f} seconds"
 
 
-def soft_memory(nodes: float, elements: float, order: int) -> float:
+def soft_memory(nodes: float, elements: float, order: int, hexes: bool = False) -> float:
     """Return the peak memory of a soft body [bytes]."""
-    per_node, per_element = _MEMORY[order]
+    per_node, per_element = _HEX_MEMORY if hexes and order == 2 else _MEMORY[order]
     return per_node * nodes + per_element * elements
 
 
@@ -143,11 +146,11 @@ def estimate_soft(scene: Scene, number: int) -> BodyCost:
     spec = scene.bodies[number]
     elements, seconds = _elements(spec.mesh, scene)
     hexes = getattr(spec.mesh, "elements", "") == "hexes"
-    nodes = 1.1 * elements if hexes else _NODES_PER_TET[spec.order] * elements
+    nodes = (1.1 if spec.order == 1 else 8.8) * elements if hexes else _NODES_PER_TET[spec.order] * elements
     return BodyCost(
         elements,
         "hexahedra" if hexes else "tetrahedra",
-        soft_memory(nodes, elements, spec.order),
+        soft_memory(nodes, elements, spec.order, hexes),
         seconds + _SECONDS[spec.order] * elements,
     )
 

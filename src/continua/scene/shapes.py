@@ -99,7 +99,7 @@ class BoxMesh(Model):
 
 
 class RectangleMesh(Model):
-    """A rectangle of `cells` equal cells in the x-y plane, for a body in plane strain."""
+    """A rectangle of `cells` equal cells in the x-y plane, for a plane body."""
 
     type: Literal["rectangle"] = option("A rectangle.")
     size: Vector2 = option("Lengths along x and y.", (1.0, 1.0), unit="m")

@@ -152,6 +152,10 @@ class SoftBody(Model):
         "Parts with other constants; later ones override earlier ones where they overlap.", []
     )
     order: Literal[1, 2, 3] = option("Polynomial degree of the elements.", 1)
+    plane: Literal["strain", "stress"] | None = option(
+        "Of plane bodies: `strain` (the default) holds the thickness, `stress` leaves it free, as in a thin plate.",
+        None,
+    )
     mass: Literal["consistent", "lumped"] = option("Consistent or lumped mass matrix.", "consistent")
     damping: Damping = option("Damping.", Damping())
     friction: Number | None = option(

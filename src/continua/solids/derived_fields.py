@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from continua.frames import Field, readonly_copy
 from continua.materials import Law
-from continua.mesh import HexMesh, PlaneMesh, TetMesh
+from continua.mesh import TetMesh
 from continua.numerics import signed_svd_batch
 from continua.solids.elements.base import Elements
 from continua.solids.elements.quadrature_elements import NodalElements, QuadratureElements, QuadratureTets
@@ -90,8 +90,10 @@ class DerivedFields:
             if isinstance(mesh, TetMesh):
                 self._elements = QuadratureTets(mesh, self._source.order)
             else:
-                assert isinstance(mesh, HexMesh | PlaneMesh)
-                self._elements = NodalElements(mesh)
+                assert isinstance(self._source, NodalElements)
+                self._elements = NodalElements(
+                    self._source.mesh, self._source.order, self._source.plane_stress
+                )
         if self._state is not state:
             self._elements.set_law(state.law, state.constants)
             self._elements.plastic = state.plastic

@@ -7,7 +7,7 @@ point by point (the discrete gradient of `EnergyMomentum`, damping of the rate o
 from __future__ import annotations
 
 from continua.errors import InputError
-from continua.mesh import HexMesh, PlaneMesh, TetMesh
+from continua.mesh import TetMesh
 from continua.solids.elements.base import Elements
 from continua.solids.elements.quadrature_elements import NodalElements, QuadratureTets
 
@@ -19,6 +19,6 @@ def point_elements(elements: Elements) -> QuadratureTets | NodalElements:
     mesh = elements.mesh
     if isinstance(mesh, TetMesh):
         return QuadratureTets(mesh, elements.order)
-    if not isinstance(mesh, HexMesh | PlaneMesh):
+    if not isinstance(elements, NodalElements):
         raise InputError(f"{type(elements).__name__} have no quadrature points on a {type(mesh).__name__}")
-    return NodalElements(mesh)
+    return NodalElements(elements.mesh, elements.order, elements.plane_stress)

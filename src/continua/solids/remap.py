@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from continua.errors import InputError
 from continua.frames import EmbeddedSurface, readonly_copy
 from continua.linalg import AutoSolver
-from continua.mesh import TopologyChange, VolumeMesh, connected_pieces
+from continua.mesh import TetMesh, TopologyChange, VolumeMesh, connected_pieces
 from continua.solids.boundary_conditions.constraints import BoundaryCondition
 from continua.solids.boundary_conditions.dirichlet import DirichletSet
 from continua.solids.boundary_surface import remap_embedded_surface
@@ -118,6 +118,10 @@ def apply_change(body: SoftBody, change: TopologyChange) -> None:
     """Carry a body through a change of its mesh, or raise InputError and change nothing; see `SoftBody`."""
     if instance_of(change, TopologyChange, "a change of topology").is_replacement:
         raise InputError("a body's mesh cannot be replaced; a change has to tell where its nodes come from")
+    if body.order > 1 and not isinstance(body.mesh, TetMesh):
+        raise InputError(
+            f"body '{body.name}' of {body.mesh.NAME} of order {body.order} cannot change its mesh; use order 1"
+        )
     if not _same_mesh(change.before, body.mesh.points, body.mesh.cells):
         raise InputError(
             f"the topology change does not start from the mesh that body '{body.name}' has now; make it from body.mesh"
@@ -237,7 +241,7 @@ def _plan(
     """
     order, law = body.order, body.material
     mesh = start.mesh if whole is None else whole.mesh
-    built = Discretisation.of(mesh, order, law, body.plasticity is not None)
+    built = Discretisation.of(mesh, order, law, body.plasticity is not None, body.plane)
     elements = built.elements
     initial = None
     paint, skin, velocities, plasticity = start.paint, start.skin, start.velocities.copy(), start.plasticity

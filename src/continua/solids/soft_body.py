@@ -25,6 +25,7 @@ from continua.geometry.surface_coefficients import check_coefficient
 from continua.linalg import AutoSolver, LinearSolver
 from continua.materials import Corotated, Law
 from continua.mesh import (
+    PlaneMesh,
     SurfaceMesh,
     TetMesh,
     Topology,
@@ -77,11 +78,13 @@ class SoftBody(BoundaryConditions):
     """An elastic body.
 
     Args:
-        mesh: The body at rest: tetrahedra, hexahedra, or plane triangles or quads (plane strain).
+        mesh: The body at rest: tetrahedra, hexahedra, or plane triangles or quads.
         material: The law and its constants.
         parts: Parts with other constants, as pairs of a selection of elements (a function of their centres, a mask,
             numbers, or the name of a region) and a material of the same law; later ones take precedence.
-        order: Polynomial degree of the elements: 1, and for tetrahedra 2 or 3.
+        order: Polynomial degree of the elements: 1 or 2, and for tetrahedra 3.
+        plane: Of plane bodies: "strain" (the default) holds the thickness, "stress" leaves it free, so that the stress
+            across is zero, as in a thin plate.
         name: Name in the world; without one a world takes the name of the caller's variable.
         mass: "consistent" (exact integrals, the default) or "lumped" (diagonal, as explicit integrators need it).
         damping: Rayleigh damping (alpha [1/s], beta [s]): C = alpha M + beta K. Alpha damps all motion,
@@ -110,6 +113,7 @@ class SoftBody(BoundaryConditions):
         material: Law | None = None,
         parts: Sequence[tuple[Where, Law]] = (),
         order: int = 1,
+        plane: str | None = None,
         name: str | None = None,
         mass: str = "consistent",
         damping: ArrayLike | RotatedDamping = (0.0, 0.0),
@@ -133,7 +137,7 @@ class SoftBody(BoundaryConditions):
         law = Corotated() if material is None else instance_of(material, Law, "the material of a body")
         if plasticity is not None:
             instance_of(plasticity, Plasticity, "the plasticity of a body")
-        built = Discretisation.of(mesh, order, law, plasticity is not None)
+        built = Discretisation.of(mesh, order, law, plasticity is not None, plane)
         self._take_discretisation(built)
         self._damper: Damper | None = None
         self._plastic_state = built.plastic_state(plasticity, law, self.name)
@@ -201,6 +205,13 @@ class SoftBody(BoundaryConditions):
     def order(self) -> int:
         """Polynomial degree of the elements."""
         return self._elements.order
+
+    @property
+    def plane(self) -> str | None:
+        """ "strain" or "stress" of a plane body, else None."""
+        if not isinstance(self.mesh, PlaneMesh):
+            return None
+        return "stress" if getattr(self._elements, "plane_stress", False) else "strain"
 
     @property
     def solver(self) -> LinearSolver:

@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.linalg import PCG, AutoSolver, Geometry, LinearSolver, Multigrid, PMultigrid
-from continua.mesh import TetMesh, VolumeMesh
+from continua.mesh import HexMesh, PlaneMesh, TetMesh, VolumeMesh
 from continua.mesh.refinement import Refinement
 from continua.numerics.bernstein import bernstein_tables
 from continua.solids.elements.base import Elements
 from continua.solids.elements.bernstein_geometry import BernsteinGeometry
+from continua.solids.elements.lagrange import linear_weights
+from continua.solids.elements.quadrature_elements import NodalElements
 from continua.validation import shortened
 
 __all__ = ["attach_multigrid_geometry", "choose_solver", "degree_elevation"]
@@ -34,6 +36,10 @@ def attach_multigrid_geometry(elements: Elements) -> None:
     mesh, order = elements.mesh, elements.order
     if order == 1:
         geometry = _of_mesh(mesh)
+    elif isinstance(elements, NodalElements):
+        geometry = Geometry(
+            elements.rest_positions, partial(_linear_part, elements.mesh, elements.elements), order
+        )
     else:
         assert isinstance(mesh, TetMesh)
         geometry = _of_order(mesh, order, elements.elements, elements.rest_positions)
@@ -65,6 +71,12 @@ def _lower_order(mesh: TetMesh, order: int, elements: NDArray[np.int32]) -> tupl
     return P, _of_order(mesh, order - 1, below.elements, below.rest_positions)
 
 
+def _linear_part(mesh: HexMesh | PlaneMesh, elements: NDArray[np.int32]) -> tuple[sparse.csr_array, Geometry]:
+    """Return the matrix of the nodal values of order 2 of a field of order 1, and the geometry of order 1."""
+    rows = linear_weights(elements.shape[1])
+    return _by_owner(rows, mesh.cells, elements, mesh.node_count), _of_mesh(mesh)
+
+
 def degree_elevation(
     low: NDArray[np.int32], high: NDArray[np.int32], order: int, node_count: int
 ) -> sparse.csr_array:
@@ -84,6 +96,13 @@ def degree_elevation(
     for (a, I), (b, J) in product(enumerate(upper), enumerate(lower)):
         if (I >= J).all():
             local[a, b] = np.prod([comb(int(i), int(j)) for i, j in zip(I, J, strict=True)]) / (order + 1)
+    return _by_owner(local, low, high, node_count)
+
+
+def _by_owner(
+    local: NDArray[np.float64], low: NDArray[np.int32], high: NDArray[np.int32], node_count: int
+) -> sparse.csr_array:
+    """Return a matrix over all nodes from one over those of an element: any element that has a node will do."""
     count = int(high.max()) + 1
     owner = np.empty(count, np.int64)
     owner[high.ravel()] = np.arange(high.size)

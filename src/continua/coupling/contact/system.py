@@ -306,7 +306,7 @@ def _index_of(one: Any, others: Sequence[Any]) -> int:
 def _note_locking(body: SoftBody) -> None:
     """Warn of elements of order 1 that are nearly incompressible: most of their few motions change their volume."""
     poisson = max(law.poisson for law in (body.material, *(law for _, law in body.parts)))
-    if body.order == 1 and poisson >= _LOCKING_POISSON:
+    if body.order == 1 and body.plane != "stress" and poisson >= _LOCKING_POISSON:
         warn_user(
             f"the elements of body '{body.name}' lock: with a Poisson's ratio of {poisson:g}, elements of order 1 are "
             "several times too stiff in bending; give it tetrahedra of order 2 ('order: 2' in a scene), or 0.45"

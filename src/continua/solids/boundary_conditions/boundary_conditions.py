@@ -52,7 +52,7 @@ class BoundaryConditions(KeepsReadOnlyArrays):
     def _clear_boundary_conditions(self, size: float) -> None:
         """Start without constraints and loads; `size` is the body's size [m]."""
         self._constraints: list[Constraint] = []
-        if isinstance(self.mesh, PlaneMesh):  # plane strain: nothing moves along z
+        if isinstance(self.mesh, PlaneMesh):  # the displacement is in the plane
             nodes = np.arange(self._elements.node_count, dtype=np.int32)
             self._constraints.append(Constraint(self, nodes, None, inf, _unit("z")))
         self._dirichlet = DirichletSet(self._elements, size, *self._constraints)

@@ -21,6 +21,8 @@ from continua.numerics.bernstein import bernstein_tables
 from continua.numerics.quadrature import gauss_cube
 from continua.solids.boundary_conditions import face_kernels
 from continua.solids.elements.base import Elements
+from continua.solids.elements.lagrange import quadratic_slopes, quadratic_values
+from continua.solids.elements.quadrature_elements import NodalElements
 from continua.solids.selection import choose, region_elements
 
 __all__ = ["BoundaryFaces"]
@@ -60,8 +62,9 @@ class BoundaryFaces:
             nodes, indices = _tet_faces(elements.elements, mesh, elements.order)
             shapes, slopes, weights = _triangle(elements.order, indices)
         else:
-            nodes = mesh.boundary_faces
-            shapes, slopes, weights = _cube(nodes.shape[1])
+            assert isinstance(elements, NodalElements)
+            nodes = elements.boundary_faces()
+            shapes, slopes, weights = (_cube if elements.order == 1 else _quadratic)(nodes.shape[1])
             if isinstance(mesh, PlaneMesh):
                 depth[2] = mesh.thickness
         corners = elements.rest_positions[nodes]
@@ -176,6 +179,14 @@ def _triangle(order: int, indices: NDArray[np.int64]) -> tuple[NDArray, NDArray,
         lower = np.maximum(indices - np.eye(3, dtype=int)[c], 0)
         slopes[:, :, c] = scale * indices[:, c] * np.prod(b[:, None, :] ** lower, axis=2)
     return shapes, np.ascontiguousarray(slopes[:, :, 1:] - slopes[:, :, :1]), 0.25 * weights * (1.0 - u)
+
+
+def _quadratic(nodes: int) -> tuple[NDArray, NDArray, NDArray]:
+    """Return the quadratic shape functions and slopes of an edge (3 nodes) or a quadrilateral (9) at Gauss points."""
+    slopes, weights = quadratic_slopes(nodes, 3)
+    padded = np.zeros((*slopes.shape[:2], 2))
+    padded[..., : slopes.shape[2]] = slopes
+    return quadratic_values(nodes, 3), padded, weights
 
 
 def _cube(nodes: int) -> tuple[NDArray, NDArray, NDArray]:

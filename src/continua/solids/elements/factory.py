@@ -12,22 +12,35 @@ from continua.solids.elements.hyperelastic_tet import HyperelasticTets
 from continua.solids.elements.linear_tet import LinearTets
 from continua.solids.elements.quadrature_elements import NodalElements, QuadratureTets
 from continua.solids.elements.stvk_tet import StVKTets
-from continua.validation import shortened, whole_number
+from continua.validation import choice, shortened, whole_number
 
 __all__ = ["make_elements"]
 
 
-def make_elements(mesh: VolumeMesh, order: int, law: Law, plastic: bool) -> Elements:
-    """Return the elements for the mesh, the order and the law."""
+def make_elements(
+    mesh: VolumeMesh, order: int, law: Law, plastic: bool, plane: str | None = None
+) -> Elements:
+    """Return the elements for the mesh, the order and the law; `plane` is "strain", "stress" or None."""
     if not isinstance(mesh, TetMesh | HexMesh | PlaneMesh):
         raise InputError(
             f"a soft body needs a TetMesh, a HexMesh, a TriMesh or a QuadMesh, not {shortened(mesh)}; "
             "continua.mesh.tetrahedralize turns a closed surface into tetrahedra"
         )
-    orders = (1, 2, 3) if isinstance(mesh, TetMesh) else (1,)
-    order = whole_number(order, f"the order of {mesh.NAME}", low=1, high=orders[-1])
+    highest = 3 if isinstance(mesh, TetMesh) else 2
+    order = whole_number(order, f"the order of {mesh.NAME}", low=1, high=highest)
+    if plane is not None:
+        choice(plane, "plane", ("strain", "stress"))
+        if not isinstance(mesh, PlaneMesh):
+            raise InputError(
+                f"plane is for a TriMesh or a QuadMesh, and a body of {mesh.NAME} is solid in all directions; "
+                "leave it out"
+            )
     if not isinstance(mesh, TetMesh):
-        return NodalElements(mesh)
+        if plane == "stress" and plastic:
+            raise InputError(
+                "a plastic body cannot be in plane stress; use plane='strain' or leave out plasticity"
+            )
+        return NodalElements(mesh, order, plane == "stress")
     if plastic:
         return QuadratureTets(mesh, order)
     if isinstance(law, Linear | Corotated):

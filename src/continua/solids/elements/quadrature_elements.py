@@ -17,7 +17,7 @@ from continua.mesh.volume_mesh import VolumeMesh
 from continua.numerics.bernstein import bernstein_slopes
 from continua.numerics.quadrature import gauss_cube, tet_rule
 from continua.solids import mass_kernels
-from continua.solids.elements import quadrature_kernels
+from continua.solids.elements import lagrange, quadrature_kernels
 from continua.solids.elements.base import AssembledSystem, TetElements, rest_geometry
 from continua.solids.elements.bernstein_geometry import BernsteinGeometry
 from continua.solids.elements.colored_assembly import ColoredAssembly
@@ -35,7 +35,7 @@ class QuadratureElements:
         gradients: Gradients of the shape functions at the points [1/m], shape [m, q, k, 3].
         weights: Quadrature weights, volumes [m3], shape [m, q].
         plastic: Inverse of the plastic deformation at the points, shape [m, q, 9], or None.
-        plane: 1 for plane bodies, else 0.
+        plane: 1 for bodies in plane strain, 2 in plane stress, else 0.
     """
 
     conservative = True
@@ -51,7 +51,7 @@ class QuadratureElements:
         mesh: VolumeMesh,
         gradients: NDArray[np.float64],
         weights: NDArray[np.float64],
-        plane: bool = False,
+        plane: float = 0.0,
     ) -> None:
         """Set the quadrature points."""
         self._volumes = mesh.volumes
@@ -60,7 +60,7 @@ class QuadratureElements:
         self.plastic: NDArray[np.float64] | None = None
         self.inverted = 0
         self.parallel = self.element_count >= PARALLEL_FROM
-        self.plane = 1.0 if plane else 0.0
+        self.plane = plane
         self._records = np.zeros((*weights.shape, point_kernels.POINT))
         self._inverted = np.zeros(-(-self.element_count // point_kernels.CHUNK), np.int64)
         self._assembly = ColoredAssembly.make(self.elements, self.rest_positions, self.pattern)
@@ -154,36 +154,51 @@ class QuadratureTets(QuadratureElements, BernsteinGeometry, TetElements):
 
 
 class NodalElements(QuadratureElements):
-    """Isoparametric elements of order 1: hexahedra, and plane triangles and quadrilaterals in plane strain.
+    """Isoparametric elements of order 1 or 2: hexahedra, and plane triangles and quadrilaterals.
 
     The unknowns are the node positions themselves. The displacement of a plane body has no part along z and does
-    not depend on z.
+    not depend on z; in plane stress its thickness changes at every point so that the stress across is zero.
     """
 
-    order = 1
     nodal_maps = None
 
-    def __init__(self, mesh: HexMesh | PlaneMesh) -> None:
+    def __init__(self, mesh: HexMesh | PlaneMesh, order: int = 1, plane_stress: bool = False) -> None:
         self.mesh = mesh
-        self.elements = np.ascontiguousarray(mesh.cells)
-        self.rest_positions = np.ascontiguousarray(mesh.points)
-        self.node_count = mesh.node_count
+        self.order = order
+        self.plane_stress = plane_stress
+        if order == 1:
+            self.elements, self.rest_positions = (
+                np.ascontiguousarray(mesh.cells),
+                np.ascontiguousarray(mesh.points),
+            )
+        else:
+            self.elements, self.rest_positions = lagrange.quadratic_nodes(mesh)
+        self.node_count = len(self.rest_positions)
         self.element_count = mesh.element_count
         self.dof_map = DofMap.from_nodes(self.elements, self.node_count)
         self.pattern = BlockPattern.from_dof_map(self.dof_map)
         plane = isinstance(mesh, PlaneMesh)
         self._depth = mesh.thickness if isinstance(mesh, PlaneMesh) else 1.0
-        self._integrate_at(mesh, *self._points(2), plane=plane)
+        self._integrate_at(
+            mesh, *self._points(order + 1), plane=0.0 if not plane else 2.0 if plane_stress else 1.0
+        )
 
     def mass(self, density: NDArray[np.float64], lumped: bool) -> NDArray[np.float64]:
-        """Return the scalar mass [kg] of every block: consistent, or its row sums on the diagonal."""
+        """Return the scalar mass [kg] of every block: consistent, or lumped on the diagonal.
+
+        At order 1 the lumped mass are the row sums; at order 2 see `lagrange.lumped_mass`.
+        """
         p = self.pattern
         mass = np.zeros(p.block_count)
-        values = _shape_values(self.elements.shape[1], 3)
-        _, weights = self._points(3)
-        tables = np.einsum(
-            "mq,qa,qb->mab", weights * np.reshape(density, (-1, 1)), values, values, optimize=True
-        )
+        density = np.reshape(density, (-1, 1))
+        if lumped and self.order == 2:
+            corners = self.rest_positions[self.elements][:, :, : 2 if self.plane else 3]
+            nodal = self._depth * density * lagrange.lumped_mass(corners)
+            tables = nodal[:, :, None] * np.eye(nodal.shape[1])
+        else:
+            values = _shape_values(self.elements.shape[1], self.order + 2)
+            _, weights = self._points(self.order + 2)
+            tables = np.einsum("mq,qa,qb->mab", weights * density, values, values, optimize=True)
         pattern = (p.inc_indptr, p.inc_codes, p.slots, p.corners)
         mass_kernels.gather_tables(*pattern, tables, p.indptr, lumped, p.diagonal, mass)
         return mass
@@ -214,11 +229,19 @@ class NodalElements(QuadratureElements):
 
     def cells(self) -> dict[str, NDArray[np.int32]]:
         """Return the elements."""
-        return {{8: "hexahedron", 4: "quad", 3: "triangle"}[self.elements.shape[1]]: self.elements}
+        return {lagrange.KINDS[self.elements.shape[1]]: self.elements}
+
+    def boundary_faces(self) -> NDArray[np.int32]:
+        """Return the nodes of the boundary faces, of a plane body of the edges of its outline."""
+        if self.order == 1:
+            return self.mesh.boundary_faces
+        return lagrange.boundary_nodes(self.mesh, self.elements)
 
     def surface_triangles(self) -> NDArray[np.int32]:
-        """Return the outer surface; of a plane body its front."""
-        return self.mesh.boundary_triangles
+        """Return the outer surface, faces of order 2 split at their nodes; of a plane body its front."""
+        if self.order == 1:
+            return self.mesh.boundary_triangles
+        return lagrange.split_triangles(self.elements if self.plane else self.boundary_faces())
 
 
 _CORNERS = {
@@ -233,6 +256,8 @@ _TRIANGLE_POINTS = {  # degree 1 and degree 2, in barycentric coordinates
 
 def _shape_values(nodes: int, count: int) -> NDArray[np.float64]:
     """Return the shape functions of triangle, quad or hexahedron at the points of a rule, shape [q, k]."""
+    if nodes in (6, 9, 27):
+        return lagrange.quadratic_values(nodes, count)
     if nodes == 3:
         return _TRIANGLE_POINTS[count]
     corners = _CORNERS[nodes]
@@ -242,6 +267,8 @@ def _shape_values(nodes: int, count: int) -> NDArray[np.float64]:
 
 def _shape_slopes(nodes: int, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the slopes of the shape functions in the reference cell [q, k, d], and the weights [q]."""
+    if nodes in (6, 9, 27):
+        return lagrange.quadratic_slopes(nodes, count)
     if nodes == 3:
         points = _TRIANGLE_POINTS[count]
         slopes = np.array([[-1.0, -1.0], [1.0, 0.0], [0.0, 1.0]])

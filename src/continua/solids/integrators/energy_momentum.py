@@ -106,7 +106,7 @@ class EnergyMomentumStepper(NewmarkStepper):
         self.elements.inverted = self._gradient.inverted
         self._finish(step)
         if self.contact is not None:
-            yield self._correct_contact_velocities(state, step)
+            yield from self._correct_contact_velocities(state, step)
         elif not step.dirichlet.any and not step.pulls:
             for _ in range(2):  # the correction moves the midpoint of the step, about which torque is taken
                 self._correct_momentum(state, step)
@@ -120,7 +120,9 @@ class EnergyMomentumStepper(NewmarkStepper):
         best, best_at = np.inf, 0
         for iteration in range(1, self.newton + 1):
             direction = np.zeros_like(w)
-            answer = yield self._ask(step, direction, w)
+            request = self._ask(step, direction, w)
+            answer = yield request
+            step.dirichlet.set_coefficients(request.x, direction)
             self.load[:] = 0.0  # only the first increment is relative to the load; the others to what is left
             self._set_contact(answer.contact)
             report = answer.report

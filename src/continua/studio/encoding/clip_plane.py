@@ -48,7 +48,7 @@ class ClipPlane:
         """Return the outward surface of the shown cells, [k, 3]; unchanged for a body without cells."""
         found: list[NDArray[np.integer]] = [body.triangles[:0]]
         for kind, cells in body.cells.items():
-            name = "tetra" if kind.startswith("tetra") else kind
+            name = kind.rstrip("0123456789")
             if name not in _FACES:
                 return body.triangles
             corners = np.asarray(cells)[:, : 4 if name == "tetra" else 8]
