@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from continua.materials.corotated import principal
 from continua.materials.law import Hyperelastic
 from continua.materials.registry import register
+from continua.materials.volume_measures import stretch_trace
 
 __all__ = ["CorotatedExactTangent"]
 
@@ -27,3 +28,4 @@ class CorotatedExactTangent(Hyperelastic):
     """
 
     principal = principal
+    volume = stretch_trace

@@ -17,7 +17,18 @@ from continua.materials.registry import LawFunction
 from continua.numerics import inline
 from continua.numerics.mat3 import det3, matmul3
 
-__all__ = ["CHUNK", "POINT", "SCRATCH", "deformation_gradient", "fill_points", "specialised", "upper_to_full"]
+__all__ = [
+    "CHUNK",
+    "POINT",
+    "SCRATCH",
+    "deformation_gradient",
+    "fill_points",
+    "pull_back",
+    "pull_back_stress",
+    "specialised",
+    "upper_to_full",
+    "write_record",
+]
 
 POINT = 64  # numbers in a record
 CHUNK = 32  # elements a task of the pass over points
@@ -66,7 +77,7 @@ def deformation_gradient(coefficients, elements, gradients, plane, e, q):
 
 
 @inline
-def _pull_back(P, A, T):
+def pull_back(P, A, T):
     """Turn stress and tangent (in place) with respect to Fe = F A into those with respect to F, times det Fp."""
     volume = 1.0 / det3(A)
     for i in range(3):  # T[(i j), kn] = sum_m A[j, m] T[(i m), kn]
@@ -79,6 +90,12 @@ def _pull_back(P, A, T):
             t0, t1, t2 = T[r, 3 * k], T[r, 3 * k + 1], T[r, 3 * k + 2]
             for l in range(3):
                 T[r, 3 * k + l] = A[3 * l] * t0 + A[3 * l + 1] * t1 + A[3 * l + 2] * t2
+    return pull_back_stress(P, A, volume), volume
+
+
+@inline
+def pull_back_stress(P, A, volume):
+    """Return volume P A^T."""
     return (
         volume * (P[0] * A[0] + P[1] * A[1] + P[2] * A[2]),
         volume * (P[0] * A[3] + P[1] * A[4] + P[2] * A[5]),
@@ -89,7 +106,21 @@ def _pull_back(P, A, T):
         volume * (P[6] * A[0] + P[7] * A[1] + P[8] * A[2]),
         volume * (P[6] * A[3] + P[7] * A[4] + P[8] * A[5]),
         volume * (P[6] * A[6] + P[7] * A[7] + P[8] * A[8]),
-    ), volume
+    )
+
+
+@inline
+def write_record(F, P, T, energy, records, e, q):
+    """Write the record of point q of element e."""
+    for c in range(9):
+        records[e, q, c] = F[c]
+        records[e, q, 9 + c] = P[c]
+    k = 18
+    for r in range(9):
+        for c in range(r, 9):
+            records[e, q, k] = T[r, c]
+            k += 1
+    records[e, q, 63] = energy
 
 
 @specialised
@@ -127,18 +158,10 @@ def fill_points(
                     plastic[e, q, 6], plastic[e, q, 7], plastic[e, q, 8],
                 )  # fmt: skip
                 energy, P = point(matmul3(F, A), p, definite, T)
-                P, volume = _pull_back(P, A, T)
+                P, volume = pull_back(P, A, T)
                 energy *= volume
             if det3(F) <= 0.0:
                 turned = 1
-            for c in range(9):
-                records[e, q, c] = F[c]
-                records[e, q, 9 + c] = P[c]
-            k = 18
-            for r in range(9):
-                for c in range(r, 9):
-                    records[e, q, k] = T[r, c]
-                    k += 1
-            records[e, q, 63] = energy
+            write_record(F, P, T, energy, records, e, q)
         count += turned
     return count

@@ -60,6 +60,7 @@ def build_soft(scene: Scene, number: int) -> solids.SoftBody:
             material=material,
             parts=[_part(scene, number, index, mesh, material) for index in range(len(spec.parts))],
             order=spec.order,
+            volumetric=spec.volumetric,
             name=spec.name,
             mass=spec.mass,
             damping=_damping(spec.damping),

@@ -152,6 +152,11 @@ class SoftBody(Model):
         "Parts with other constants; later ones override earlier ones where they overlap.", []
     )
     order: Literal[1, 2, 3] = option("Polynomial degree of the elements.", 1)
+    volumetric: Literal["auto", "mean", "full"] = option(
+        "'mean' averages the change of volume in elements of order 1, so that they do not lock; 'full' integrates "
+        "it at all points; 'auto' takes the mean from a Poisson's ratio of 0.45 on.",
+        "auto",
+    )
     mass: Literal["consistent", "lumped"] = option("Consistent or lumped mass matrix.", "consistent")
     damping: Damping = option("Damping.", Damping())
     friction: Number | None = option(

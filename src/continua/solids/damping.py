@@ -20,7 +20,8 @@ from continua.mesh import HexMesh, PlaneMesh, TetMesh
 from continua.numerics.mat3 import rotation
 from continua.solids.elements.base import AssembledSystem, Elements
 from continua.solids.elements.linear_tet import LinearTets
-from continua.solids.elements.quadrature_elements import NodalElements, QuadratureTets
+from continua.solids.elements.mean_volume import split_constants
+from continua.solids.elements.quadrature_elements import NodalElements, QuadratureElements, QuadratureTets
 from continua.validation import LARGEST, number, numbers, shortened
 
 __all__ = ["Damper", "RotatedDamping", "split_damping"]
@@ -93,13 +94,14 @@ class Damper:
         mesh = elements.mesh
         self._law: Law = _Viscous()
         self._elements: Elements
-        if isinstance(mesh, TetMesh) and elements.order == 1:
+        self._mean_volume = isinstance(elements, QuadratureElements) and elements.means is not None
+        if isinstance(mesh, TetMesh) and elements.order == 1 and not self._mean_volume:
             self._elements, self._law = LinearTets(mesh), Corotated()
         elif isinstance(mesh, TetMesh):
-            self._elements = QuadratureTets(mesh, elements.order)
+            self._elements = QuadratureTets(mesh, elements.order, self._mean_volume)
         else:
             assert isinstance(mesh, HexMesh | PlaneMesh)
-            self._elements = NodalElements(mesh)
+            self._elements = NodalElements(mesh, self._mean_volume)
         self.time = 0.0
         self._matrix = BlockMatrix(elements.pattern)
         self._none = np.zeros(elements.pattern.block_count)
@@ -109,6 +111,10 @@ class Damper:
     def set_constants(self, constants: NDArray[np.float64], time: float) -> None:
         """Set the constants of the body's law, whose first two are Lame's [Pa], and the damping time [s]."""
         self.time = time
+        if (
+            self._mean_volume
+        ):  # changes of volume that the body averages would be damped at each point, and it locked
+            constants = split_constants(constants)[0]
         self._elements.set_law(self._law, time * constants[:, :2])
 
     def at(self, coefficients: NDArray[np.float64]) -> BlockMatrix:

@@ -87,11 +87,12 @@ class DerivedFields:
         """Return quadrature elements evaluated at the state."""
         if self._elements is None:
             mesh = self._source.mesh
+            mean_volume = isinstance(self._source, QuadratureElements) and self._source.means is not None
             if isinstance(mesh, TetMesh):
-                self._elements = QuadratureTets(mesh, self._source.order)
+                self._elements = QuadratureTets(mesh, self._source.order, mean_volume)
             else:
                 assert isinstance(mesh, HexMesh | PlaneMesh)
-                self._elements = NodalElements(mesh)
+                self._elements = NodalElements(mesh, mean_volume)
         if self._state is not state:
             self._elements.set_law(state.law, state.constants)
             self._elements.plastic = state.plastic

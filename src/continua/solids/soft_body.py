@@ -41,8 +41,9 @@ from continua.solids.contact_body import SoftContactBody
 from continua.solids.damping import Damper, RotatedDamping, split_damping
 from continua.solids.derived_fields import State
 from continua.solids.discretisation import Discretisation
-from continua.solids.element_materials import ElementMaterials
+from continua.solids.element_materials import ElementMaterials, checked_parts
 from continua.solids.integrators import BodyState, Integrator, choose_integrator
+from continua.solids.locking import averages_volume, note_locking
 from continua.solids.plasticity.plasticity import Plasticity
 from continua.solids.remap import (
     InitialTopology,
@@ -82,6 +83,9 @@ class SoftBody(BoundaryConditions):
         parts: Parts with other constants, as pairs of a selection of elements (a function of their centres, a mask,
             numbers, or the name of a region) and a material of the same law; later ones take precedence.
         order: Polynomial degree of the elements: 1, and for tetrahedra 2 or 3.
+        volumetric: "full" integrates the change of volume at all points; "mean", for order 1, averages it over each
+            hexahedron or quad, or around each node, so that nearly incompressible bodies do not lock; "auto" takes the
+            mean from a Poisson's ratio of 0.45 on.
         name: Name in the world; without one a world takes the name of the caller's variable.
         mass: "consistent" (exact integrals, the default) or "lumped" (diagonal, as explicit integrators need it).
         damping: Rayleigh damping (alpha [1/s], beta [s]): C = alpha M + beta K. Alpha damps all motion,
@@ -110,6 +114,7 @@ class SoftBody(BoundaryConditions):
         material: Law | None = None,
         parts: Sequence[tuple[Where, Law]] = (),
         order: int = 1,
+        volumetric: str = "auto",
         name: str | None = None,
         mass: str = "consistent",
         damping: ArrayLike | RotatedDamping = (0.0, 0.0),
@@ -133,7 +138,11 @@ class SoftBody(BoundaryConditions):
         law = Corotated() if material is None else instance_of(material, Law, "the material of a body")
         if plasticity is not None:
             instance_of(plasticity, Plasticity, "the plasticity of a body")
-        built = Discretisation.of(mesh, order, law, plasticity is not None)
+        laws = [law, *(part for _, part in checked_parts(law, parts))]
+        self._mean_volume = averages_volume(
+            choice(volumetric, "volumetric", ("auto", "mean", "full")), order, laws
+        )
+        built = Discretisation.of(mesh, order, law, plasticity is not None, self._mean_volume)
         self._take_discretisation(built)
         self._damper: Damper | None = None
         self._plastic_state = built.plastic_state(plasticity, law, self.name)
@@ -201,6 +210,11 @@ class SoftBody(BoundaryConditions):
     def order(self) -> int:
         """Polynomial degree of the elements."""
         return self._elements.order
+
+    @property
+    def volumetric(self) -> str:
+        """How the change of volume is integrated: "mean" or "full"; see `SoftBody`."""
+        return "mean" if self._mean_volume else "full"
 
     @property
     def solver(self) -> LinearSolver:
@@ -290,6 +304,8 @@ class SoftBody(BoundaryConditions):
         changes = {key: value for key, value in constants.items() if value is not None}
         if changes or part is not None:
             self._materials.change(changes, part)
+            if "poisson" in changes:
+                note_locking(self)
         if damping is not None:
             self._set_damping(damping)
         if changes or part is not None or damping is not None:

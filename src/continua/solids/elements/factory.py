@@ -16,8 +16,13 @@ from continua.validation import shortened, whole_number
 __all__ = ["make_elements"]
 
 
-def make_elements(mesh: VolumeMesh, order: int, law: Law, plastic: bool) -> Elements:
-    """Return the elements for the mesh, the order and the law."""
+def make_elements(
+    mesh: VolumeMesh, order: int, law: Law, plastic: bool, mean_volume: bool = False
+) -> Elements:
+    """Return the elements for the mesh, the order and the law.
+
+    With `mean_volume` those of order 1 average the change of volume; see `solids.elements.mean_volume`.
+    """
     if not isinstance(mesh, TetMesh | HexMesh | PlaneMesh):
         raise InputError(
             f"a soft body needs a TetMesh, a HexMesh, a TriMesh or a QuadMesh, not {shortened(mesh)}; "
@@ -26,9 +31,9 @@ def make_elements(mesh: VolumeMesh, order: int, law: Law, plastic: bool) -> Elem
     orders = (1, 2, 3) if isinstance(mesh, TetMesh) else (1,)
     order = whole_number(order, f"the order of {mesh.NAME}", low=1, high=orders[-1])
     if not isinstance(mesh, TetMesh):
-        return NodalElements(mesh)
-    if plastic:
-        return QuadratureTets(mesh, order)
+        return NodalElements(mesh, mean_volume)
+    if plastic or (mean_volume and order == 1):
+        return QuadratureTets(mesh, order, mean_volume)
     if isinstance(law, Linear | Corotated):
         return LinearTets(mesh) if order == 1 else BernsteinTets(mesh, order)
     if isinstance(law, Hyperelastic) and order == 1:
