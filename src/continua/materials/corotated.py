@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from continua.materials.law import Law
 from continua.materials.registry import constant, law_function, register
+from continua.materials.volume_measures import stretch_trace
 
 __all__ = ["Corotated", "principal"]
 
@@ -50,5 +51,6 @@ class Corotated(Law):
     )
 
     principal = principal
+    volume = stretch_trace
     is_small_strain = True
     is_rotation_invariant = True

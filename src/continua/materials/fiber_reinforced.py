@@ -12,6 +12,7 @@ from continua.materials.fiber import FiberDirections, add_fiber, fiber_stretch
 from continua.materials.law import Law
 from continua.materials.registry import constant, law_function, register
 from continua.materials.stable_neo_hookean import principal
+from continua.materials.volume_measures import volume_ratio
 from continua.validation import whole_numbers
 
 __all__ = ["FiberReinforced"]
@@ -77,6 +78,7 @@ class FiberReinforced(Law):
     )
 
     principal = principal
+    volume = volume_ratio
     anisotropic = _add_fibers
     is_rotation_invariant = True
 

@@ -37,6 +37,10 @@ class Law:
       stretches. Below `least_stretch` the stress is extrapolated linearly. `anisotropic(energy, P, F, p, definite, T)`,
       if there is one, adds to the result.
 
+    `volume` is the measure g of the change of volume if the energy is lambda/2 g^2 plus terms without Lame's lambda
+    (see `materials.volume_measures`); elements that average the volume need it. With `point` it must be the trace of
+    F - 1.
+
     `is_small_strain` marks laws for small strains only; `is_rotation_invariant` tells whether the strain is measured in
     the rotated frame of the element or in the rest frame. `constant_stiffness` marks laws whose force is linear in the
     displacement, so that the stiffness need not be assembled at every step.
@@ -84,6 +88,7 @@ class Law:
     point: ClassVar[LawFunction | None] = None
     principal: ClassVar[LawFunction]
     least_stretch: ClassVar[float] = -inf
+    volume: ClassVar[LawFunction | None] = None
     anisotropic: ClassVar[LawFunction | None] = None
 
     def __post_init__(self) -> None:
@@ -116,6 +121,13 @@ class Law:
         from continua.materials.law_kernels import points_kernel
 
         return points_kernel(type(self))
+
+    @property
+    def mean_volume_kernels(self) -> tuple[KernelPair, KernelPair]:
+        """The kernels of the measure of volume, and of the law under a given pressure; see `mean_volume_points`."""
+        from continua.materials.law_kernels import pressure_points_kernel, volumes_kernel
+
+        return volumes_kernel(type(self)), pressure_points_kernel(type(self))
 
     def energy(self, F: ArrayLike) -> NDArray[np.float64]:
         """Return the energy density [J/m3] at deformation gradients F [..., 3, 3]."""

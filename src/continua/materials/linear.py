@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from continua.materials.law import Law
 from continua.materials.registry import law_function, register
+from continua.materials.volume_measures import stretch_trace
 
 __all__ = ["Linear"]
 
@@ -48,6 +49,7 @@ class Linear(Law):
     """
 
     point = _point
+    volume = stretch_trace
     is_small_strain = True
     is_rotation_invariant = False
     constant_stiffness = True

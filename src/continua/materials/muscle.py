@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from continua.materials.fiber import FiberDirections, add_fiber, fiber_stretch
 from continua.materials.law import Law
 from continua.materials.registry import constant, law_function, register
+from continua.materials.volume_measures import log_ratio
 from continua.validation import whole_numbers
 
 __all__ = ["Muscle"]
@@ -158,6 +159,7 @@ class Muscle(Law):
     optimum: float = constant(1.4, "Stretch at which the active force is largest.", ge=0.2, le=5.0)
 
     principal = _principal
+    volume = log_ratio
     least_stretch = 0.25
     anisotropic = _add_fibers
     is_rotation_invariant = True

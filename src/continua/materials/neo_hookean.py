@@ -7,6 +7,7 @@ from math import log
 
 from continua.materials.law import Hyperelastic
 from continua.materials.registry import law_function, register
+from continua.materials.volume_measures import log_ratio
 
 __all__ = ["NeoHookean"]
 
@@ -42,4 +43,5 @@ class NeoHookean(Hyperelastic):
     """
 
     principal = _principal
+    volume = log_ratio
     least_stretch = 0.25

@@ -28,8 +28,10 @@ __all__ = [
     "deformation_gradient",
     "fill_points",
     "pull_back",
+    "pull_back_stress",
     "specialised",
     "upper_to_full",
+    "write_record",
 ]
 
 POINT = 64  # numbers in a record
@@ -92,6 +94,12 @@ def pull_back(P, A, T):
             t0, t1, t2 = T[r, 3 * k], T[r, 3 * k + 1], T[r, 3 * k + 2]
             for l in range(3):
                 T[r, 3 * k + l] = A[3 * l] * t0 + A[3 * l + 1] * t1 + A[3 * l + 2] * t2
+    return pull_back_stress(P, A, volume), volume
+
+
+@inline
+def pull_back_stress(P, A, volume):
+    """Return volume P A^T."""
     return (
         volume * (P[0] * A[0] + P[1] * A[1] + P[2] * A[2]),
         volume * (P[0] * A[3] + P[1] * A[4] + P[2] * A[5]),
@@ -102,7 +110,21 @@ def pull_back(P, A, T):
         volume * (P[6] * A[0] + P[7] * A[1] + P[8] * A[2]),
         volume * (P[6] * A[3] + P[7] * A[4] + P[8] * A[5]),
         volume * (P[6] * A[6] + P[7] * A[7] + P[8] * A[8]),
-    ), volume
+    )
+
+
+@inline
+def write_record(F, P, T, energy, records, e, q):
+    """Write the record of point q of element e."""
+    for c in range(9):
+        records[e, q, c] = F[c]
+        records[e, q, 9 + c] = P[c]
+    k = 18
+    for r in range(9):
+        for c in range(r, 9):
+            records[e, q, k] = T[r, c]
+            k += 1
+    records[e, q, 63] = energy
 
 
 @specialised
@@ -156,14 +178,6 @@ def fill_points(
                 condense(F, P, T)
             if det3(F) <= 0.0:
                 turned = 1
-            for c in range(9):
-                records[e, q, c] = F[c]
-                records[e, q, 9 + c] = P[c]
-            k = 18
-            for r in range(9):
-                for c in range(r, 9):
-                    records[e, q, k] = T[r, c]
-                    k += 1
-            records[e, q, 63] = energy
+            write_record(F, P, T, energy, records, e, q)
         count += turned
     return count

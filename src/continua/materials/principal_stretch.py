@@ -13,7 +13,14 @@ from __future__ import annotations
 from continua.materials.point_kernels import specialised
 from continua.numerics.mat3 import eigen_symmetric, signed_svd
 
-__all__ = ["diagonal_tangent", "extended", "principal_point", "specialised"]
+__all__ = [
+    "diagonal_tangent",
+    "extended",
+    "extended_volume",
+    "principal_point",
+    "principal_pressure_point",
+    "specialised",
+]
 
 _MIN_STRETCH_SUM = 1e-2  # sum of two stretches below which the definite tangent is bounded
 _STEP = 1e-5  # relative step of the central difference for the one third derivative that is needed
@@ -58,6 +65,22 @@ def extended(principal, f0, f1, f2, p, limit):
         h11, h12 = slope, 0.0
     k2 += slope * d2
     return e, (k0, k1, k2), (h00, h11, slope, h01, h02, h12)
+
+
+@specialised
+def extended_volume(volume, f0, f1, f2, limit):
+    """Return a measure of volume with gradient (3) and Hessian (6), continued linearly in each stretch below `limit`.
+
+    Measures of laws with a limit are sums of functions of one stretch.
+    """
+    c0, c1, c2 = max(f0, limit), max(f1, limit), max(f2, limit)
+    v, g, (h00, h11, h22, h01, h02, h12) = volume(c0, c1, c2)
+    if f2 < limit:  # the smallest
+        v += g[0] * (f0 - c0) + g[1] * (f1 - c1) + g[2] * (f2 - c2)
+        h00 = h00 if f0 >= limit else 0.0
+        h11 = h11 if f1 >= limit else 0.0
+        h22 = 0.0
+    return v, g, (h00, h11, h22, h01, h02, h12)
 
 
 @specialised
@@ -116,6 +139,33 @@ def principal_point(principal, limit, F, p, definite, T):
     """
     U, f, V = signed_svd(F)
     energy, g, h = extended(principal, f[0], f[1], f[2], p, limit)
+    fill_tangent(U, f, V, g, h, definite, T)
+    return energy, combined_modes(g, T)
+
+
+@specialised
+def principal_pressure_point(principal, volume, limit, F, p, definite, T):
+    """Evaluate a law plus s v at F, where s is the last constant [Pa] and v the law's measure of volume.
+
+    Writes the tangent for constant s into the first nine rows of T [27, 9]; returns the energy density with s v / 2,
+    P, and dv/dF.
+    """
+    U, f, V = signed_svd(F)
+    energy, g, h = extended(principal, f[0], f[1], f[2], p, limit)
+    v, k, m = extended_volume(volume, f[0], f[1], f[2], limit)
+    s = p[p.shape[0] - 1]
+    g = (g[0] + s * k[0], g[1] + s * k[1], g[2] + s * k[2])
+    h = (
+        h[0] + s * m[0], h[1] + s * m[1], h[2] + s * m[2],
+        h[3] + s * m[3], h[4] + s * m[4], h[5] + s * m[5],
+    )  # fmt: skip
+    fill_tangent(U, f, V, g, h, definite, T)
+    return energy + 0.5 * s * v, combined_modes(g, T), combined_modes(k, T)
+
+
+@specialised
+def fill_tangent(U, f, V, g, h, definite, T):
+    """Write dP/dF into the first nine rows of T, given gradient and Hessian of the energy; see `principal_point`."""
     h, a, b = diagonal_tangent(f, g, h, definite)
     for i in range(3):
         for j in range(3):
@@ -141,7 +191,12 @@ def principal_point(principal, limit, F, p, definite, T):
                 value += T[9 + m, r] * T[18 + m, c]
             T[r, c] = value
             T[c, r] = value
-    return energy, (
+
+
+@specialised
+def combined_modes(g, T):
+    """Return sum_i g_i u_i v_i^T as a tuple of nine, from the modes that `fill_tangent` leaves in T."""
+    return (
         g[0] * T[9, 0] + g[1] * T[13, 0] + g[2] * T[17, 0],
         g[0] * T[9, 1] + g[1] * T[13, 1] + g[2] * T[17, 1],
         g[0] * T[9, 2] + g[1] * T[13, 2] + g[2] * T[17, 2],

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from continua.materials.law import Hyperelastic
 from continua.materials.registry import constant, law_function, register
+from continua.materials.volume_measures import stretch_trace
 
 __all__ = ["SplineHyperelastic"]
 
@@ -76,6 +77,7 @@ class SplineHyperelastic(Hyperelastic):
     )
 
     principal = _principal
+    volume = stretch_trace
 
     @property
     def constants(self) -> tuple[float, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from continua.materials.law import Hyperelastic
 from continua.materials.registry import law_function, register
+from continua.materials.volume_measures import green_trace
 
 __all__ = ["LEAST_STRETCH", "StVenantKirchhoff", "principal"]
 
@@ -43,4 +44,5 @@ class StVenantKirchhoff(Hyperelastic):
     """
 
     principal = principal
+    volume = green_trace
     least_stretch = LEAST_STRETCH

@@ -7,6 +7,7 @@ from math import log
 
 from continua.materials.law import Hyperelastic
 from continua.materials.registry import law_function, register
+from continua.materials.volume_measures import volume_ratio
 
 __all__ = ["StableNeoHookean", "principal"]
 
@@ -53,3 +54,4 @@ class StableNeoHookean(Hyperelastic):
     """
 
     principal = principal
+    volume = volume_ratio

@@ -62,6 +62,7 @@ def build_soft(scene: Scene, number: int) -> solids.SoftBody:
             parts=[_part(scene, number, index, mesh, material) for index in range(len(spec.parts))],
             order=spec.order,
             plane=spec.plane,
+            volumetric=spec.volumetric,
             name=spec.name,
             mass=spec.mass,
             damping=_damping(spec.damping),

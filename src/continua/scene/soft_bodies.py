@@ -156,6 +156,11 @@ class SoftBody(Model):
         "Of plane bodies: `strain` (the default) holds the thickness, `stress` leaves it free, as in a thin plate.",
         None,
     )
+    volumetric: Literal["auto", "mean", "full"] = option(
+        "'mean' averages the change of volume in elements of order 1, so that they do not lock; 'full' integrates "
+        "it at all points; 'auto' takes the mean above a Poisson's ratio of 0.45.",
+        "auto",
+    )
     mass: Literal["consistent", "lumped"] = option("Consistent or lumped mass matrix.", "consistent")
     damping: Damping = option("Damping.", Damping())
     friction: Number | None = option(

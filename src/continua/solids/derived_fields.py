@@ -87,12 +87,13 @@ class DerivedFields:
         """Return quadrature elements evaluated at the state."""
         if self._elements is None:
             mesh = self._source.mesh
+            mean_volume = isinstance(self._source, QuadratureElements) and self._source.means is not None
             if isinstance(mesh, TetMesh):
-                self._elements = QuadratureTets(mesh, self._source.order)
+                self._elements = QuadratureTets(mesh, self._source.order, mean_volume)
             else:
                 assert isinstance(self._source, NodalElements)
                 self._elements = NodalElements(
-                    self._source.mesh, self._source.order, self._source.plane_stress
+                    self._source.mesh, self._source.order, self._source.plane_stress, mean_volume
                 )
         if self._state is not state:
             self._elements.set_law(state.law, state.constants)

@@ -40,13 +40,19 @@ class Discretisation:
 
     @classmethod
     def of(
-        cls, mesh: VolumeMesh, order: int, law: Law, plastic: bool, plane: str | None = None
+        cls,
+        mesh: VolumeMesh,
+        order: int,
+        law: Law,
+        plastic: bool,
+        plane: str | None = None,
+        mean_volume: bool = False,
     ) -> Discretisation:
         """Return the discretisation of a mesh for elements of an order under a law; see `make_elements`."""
-        elements = make_elements(mesh, order, law, plastic, plane)
+        elements = make_elements(mesh, order, law, plastic, plane, mean_volume)
         attach_multigrid_geometry(elements)
-        mean_volume = mesh.volume / mesh.element_count
-        size = float((6.0 * np.sqrt(2.0) * mean_volume) ** (1.0 / 3.0) / order)
+        element_volume = mesh.volume / mesh.element_count
+        size = float((6.0 * np.sqrt(2.0) * element_volume) ** (1.0 / 3.0) / order)
         return cls(mesh, elements, BoundarySurface(elements), DerivedFields(elements), size)
 
     def plastic_state(self, plasticity: Plasticity | None, law: Law, name: str) -> PlasticState | None:

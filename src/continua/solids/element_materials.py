@@ -16,7 +16,7 @@ from continua.mesh import VolumeMesh
 from continua.solids.selection import Where, select_elements
 from continua.validation import choice, index, sequence, shortened
 
-__all__ = ["ElementMaterials", "with_constants"]
+__all__ = ["ElementMaterials", "checked_parts", "with_constants"]
 
 
 def with_constants(law: Law, changes: Mapping[str, Any]) -> Law:
@@ -30,6 +30,26 @@ def with_constants(law: Law, changes: Mapping[str, Any]) -> Law:
 def _variants(law: Law) -> list[str]:
     """Return the constants that select a variant of a law by a word: a body has one variant, for good."""
     return [key for key, (_, description) in constants_of(law).items() if description.choices]
+
+
+def checked_parts(law: Law, parts: Sequence[tuple[Where, Law]]) -> list[tuple[Where, Law]]:
+    """Return the parts of a body of this law; what is no pair of a selection and a material of it is refused."""
+    checked = []
+    for pair in sequence(parts, "the parts of a body"):
+        if not (isinstance(pair, tuple | list) and len(pair) == 2):
+            raise InputError(f"a part must be a pair of a selection and a material, not {shortened(pair)}")
+        where, part = pair
+        if type(part) is not type(law):
+            raise InputError(
+                f"a part must have the law of its body, {type(law).__name__}, not {shortened(part)}"
+            )
+        for key in _variants(law):
+            if getattr(part, key) != getattr(law, key):
+                raise InputError(
+                    f"a part must have the {key} of its body, '{getattr(law, key)}', not '{getattr(part, key)}'"
+                )
+        checked.append((where, part))
+    return checked
 
 
 class ElementMaterials:
@@ -51,21 +71,7 @@ class ElementMaterials:
         )
         self.parts: list[tuple[NDArray[np.int32], Law]] = []
         label = f"part of body '{body}'" if body else "part"
-        for pair in sequence(parts, "the parts of a body"):
-            if not (isinstance(pair, tuple | list) and len(pair) == 2):
-                raise InputError(
-                    f"a part must be a pair of a selection and a material, not {shortened(pair)}"
-                )
-            where, part = pair
-            if type(part) is not type(law):
-                raise InputError(
-                    f"a part must have the law of its body, {type(law).__name__}, not {shortened(part)}"
-                )
-            for key in _variants(law):
-                if getattr(part, key) != getattr(law, key):
-                    raise InputError(
-                        f"a part must have the {key} of its body, '{getattr(law, key)}', not '{getattr(part, key)}'"
-                    )
+        for where, part in checked_parts(law, parts):
             self.parts.append((select_elements(where, mesh, label), part))
         self._fill_element_constants()
 

@@ -241,7 +241,7 @@ def _plan(
     """
     order, law = body.order, body.material
     mesh = start.mesh if whole is None else whole.mesh
-    built = Discretisation.of(mesh, order, law, body.plasticity is not None, body.plane)
+    built = Discretisation.of(mesh, order, law, body.plasticity is not None, body.plane, body._mean_volume)
     elements = built.elements
     initial = None
     paint, skin, velocities, plasticity = start.paint, start.skin, start.velocities.copy(), start.plasticity

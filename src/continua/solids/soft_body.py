@@ -42,8 +42,9 @@ from continua.solids.contact_body import SoftContactBody
 from continua.solids.damping import Damper, RotatedDamping, split_damping
 from continua.solids.derived_fields import State
 from continua.solids.discretisation import Discretisation
-from continua.solids.element_materials import ElementMaterials
+from continua.solids.element_materials import ElementMaterials, checked_parts
 from continua.solids.integrators import BodyState, Integrator, choose_integrator
+from continua.solids.locking import averages_volume, note_locking
 from continua.solids.plasticity.plasticity import Plasticity
 from continua.solids.remap import (
     InitialTopology,
@@ -85,6 +86,9 @@ class SoftBody(BoundaryConditions):
         order: Polynomial degree of the elements: 1 or 2, and for tetrahedra 3.
         plane: Of plane bodies: "strain" (the default) holds the thickness, "stress" leaves it free, so that the stress
             across is zero, as in a thin plate.
+        volumetric: "full" integrates the change of volume at all points; "mean", for order 1, averages it over each
+            hexahedron or quad, or around each node, so that nearly incompressible bodies do not lock; "auto" takes the
+            mean above a Poisson's ratio of 0.45.
         name: Name in the world; without one a world takes the name of the caller's variable.
         mass: "consistent" (exact integrals, the default) or "lumped" (diagonal, as explicit integrators need it).
         damping: Rayleigh damping (alpha [1/s], beta [s]): C = alpha M + beta K. Alpha damps all motion,
@@ -114,6 +118,7 @@ class SoftBody(BoundaryConditions):
         parts: Sequence[tuple[Where, Law]] = (),
         order: int = 1,
         plane: str | None = None,
+        volumetric: str = "auto",
         name: str | None = None,
         mass: str = "consistent",
         damping: ArrayLike | RotatedDamping = (0.0, 0.0),
@@ -137,7 +142,11 @@ class SoftBody(BoundaryConditions):
         law = Corotated() if material is None else instance_of(material, Law, "the material of a body")
         if plasticity is not None:
             instance_of(plasticity, Plasticity, "the plasticity of a body")
-        built = Discretisation.of(mesh, order, law, plasticity is not None, plane)
+        laws = [law, *(part for _, part in checked_parts(law, parts))]
+        self._mean_volume = averages_volume(
+            choice(volumetric, "volumetric", ("auto", "mean", "full")), order, laws, plane
+        )
+        built = Discretisation.of(mesh, order, law, plasticity is not None, plane, self._mean_volume)
         self._take_discretisation(built)
         self._damper: Damper | None = None
         self._plastic_state = built.plastic_state(plasticity, law, self.name)
@@ -212,6 +221,11 @@ class SoftBody(BoundaryConditions):
         if not isinstance(self.mesh, PlaneMesh):
             return None
         return "stress" if getattr(self._elements, "plane_stress", False) else "strain"
+
+    @property
+    def volumetric(self) -> str:
+        """How the change of volume is integrated: "mean" or "full"; see `SoftBody`."""
+        return "mean" if self._mean_volume else "full"
 
     @property
     def solver(self) -> LinearSolver:
@@ -301,6 +315,8 @@ class SoftBody(BoundaryConditions):
         changes = {key: value for key, value in constants.items() if value is not None}
         if changes or part is not None:
             self._materials.change(changes, part)
+            if "poisson" in changes:
+                note_locking(self)
         if damping is not None:
             self._set_damping(damping)
         if changes or part is not None or damping is not None:

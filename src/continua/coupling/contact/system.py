@@ -20,16 +20,13 @@ from continua.mesh import PlaneMesh, TopologyChange
 from continua.registry import register_system
 from continua.rigid import RigidInstances, RigidSystem
 from continua.solids import FIELDS, SoftBody, StaticReport
+from continua.solids.locking import note_locking
 from continua.system import System, WorldContext
 
 __all__ = ["SolidSystem"]
 
 
 _LARGE, _SMALL = 20.0, 1e-3  # m: sizes of bodies beyond which their units are doubtful
-
-_LOCKING_POISSON = 0.48
-"""Poisson's ratio from which elements of order 1 lock: a cantilever of 4 x 4 tetrahedral cells in its section bends by
-0.80, 0.62 and 0.45 of what it should with 0.3, 0.45 and 0.48, and by 0.09 with 0.4999."""
 
 
 @register_system
@@ -60,7 +57,7 @@ class SolidSystem(System):
         for body in bodies:
             _note_size(body)
             if isinstance(body, SoftBody):
-                _note_locking(body)
+                note_locking(body)
         self._temporary_colliders: tuple[Shape, ...] = ()
         self._overlapping: frozenset[tuple[int, int]] = frozenset()
         self._searches: tuple[tuple[int, ...], OverlapSearch] | None = None
@@ -301,16 +298,6 @@ def _inverted(body: SoftBody) -> Iterator[Overlap]:
 
 def _index_of(one: Any, others: Sequence[Any]) -> int:
     return next(k for k, other in enumerate(others) if other is one)
-
-
-def _note_locking(body: SoftBody) -> None:
-    """Warn of elements of order 1 that are nearly incompressible: most of their few motions change their volume."""
-    poisson = max(law.poisson for law in (body.material, *(law for _, law in body.parts)))
-    if body.order == 1 and body.plane != "stress" and poisson >= _LOCKING_POISSON:
-        warn_user(
-            f"the elements of body '{body.name}' lock: with a Poisson's ratio of {poisson:g}, elements of order 1 are "
-            "several times too stiff in bending; give it tetrahedra of order 2 ('order: 2' in a scene), or 0.45"
-        )
 
 
 def _note_size(body: Any) -> None:

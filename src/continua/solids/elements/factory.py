@@ -18,9 +18,12 @@ __all__ = ["make_elements"]
 
 
 def make_elements(
-    mesh: VolumeMesh, order: int, law: Law, plastic: bool, plane: str | None = None
+    mesh: VolumeMesh, order: int, law: Law, plastic: bool, plane: str | None = None, mean_volume: bool = False
 ) -> Elements:
-    """Return the elements for the mesh, the order and the law; `plane` is "strain", "stress" or None."""
+    """Return the elements for the mesh, the order and the law; `plane` is "strain", "stress" or None.
+
+    With `mean_volume` those of order 1 average the change of volume; see `solids.elements.mean_volume`.
+    """
     if not isinstance(mesh, TetMesh | HexMesh | PlaneMesh):
         raise InputError(
             f"a soft body needs a TetMesh, a HexMesh, a TriMesh or a QuadMesh, not {shortened(mesh)}; "
@@ -40,9 +43,9 @@ def make_elements(
             raise InputError(
                 "a plastic body cannot be in plane stress; use plane='strain' or leave out plasticity"
             )
-        return NodalElements(mesh, order, plane == "stress")
-    if plastic:
-        return QuadratureTets(mesh, order)
+        return NodalElements(mesh, order, plane == "stress", mean_volume)
+    if plastic or (mean_volume and order == 1):
+        return QuadratureTets(mesh, order, mean_volume)
     if isinstance(law, Linear | Corotated):
         if order == 1:
             return LinearTets(mesh)

@@ -21,6 +21,7 @@ from continua.solids.elements import lagrange, quadrature_kernels
 from continua.solids.elements.base import AssembledSystem, TetElements, rest_geometry
 from continua.solids.elements.bernstein_geometry import BernsteinGeometry
 from continua.solids.elements.colored_assembly import ColoredAssembly
+from continua.solids.elements.mean_volume import ElementMeans, NodeMeans, split_constants
 
 __all__ = ["NodalElements", "QuadratureElements", "QuadratureTets"]
 
@@ -36,6 +37,8 @@ class QuadratureElements:
         weights: Quadrature weights, volumes [m3], shape [m, q].
         plastic: Inverse of the plastic deformation at the points, shape [m, q, 9], or None.
         plane: 1 for bodies in plane strain, 2 in plane stress, else 0.
+        means: Averages the change of volume, so that nearly incompressible elements do not lock; None if they are
+            integrated in full.
     """
 
     conservative = True
@@ -45,6 +48,7 @@ class QuadratureElements:
     element_count: int
     dof_map: DofMap
     pattern: BlockPattern
+    means: ElementMeans | None = None
 
     def _integrate_at(
         self,
@@ -52,8 +56,16 @@ class QuadratureElements:
         gradients: NDArray[np.float64],
         weights: NDArray[np.float64],
         plane: float = 0.0,
+        mean_volume: bool = False,
     ) -> None:
-        """Set the quadrature points."""
+        """Set the quadrature points; with `mean_volume` the change of volume is averaged."""
+        if (
+            mean_volume and weights.shape[1] == 1
+        ):  # constant strain: only patches of several elements are an average
+            self.means = NodeMeans(self.elements, self.pattern)
+            self.pattern = self.means.pattern
+        elif mean_volume:
+            self.means = ElementMeans(self.elements, weights.shape[1])
         self._volumes = mesh.volumes
         self.gradients = np.ascontiguousarray(gradients)
         self.weights = np.ascontiguousarray(weights)
@@ -69,9 +81,17 @@ class QuadratureElements:
         """Set the law and the constants of every element, shape [m, k]."""
         self._law = law
         self._constants = np.ascontiguousarray(constants)
+        self._averaged = np.zeros(0)
+        if self.means is not None and law.volume is not None:
+            split, averaged = split_constants(self._constants)
+            if averaged.any():
+                self._constants, self._averaged = split, averaged
 
     def update(self, coefficients: NDArray[np.float64]) -> None:
         """Evaluate the law at every point for the given coefficients."""
+        if self.means is not None and len(self._averaged):
+            self._update_with_means(self.means, coefficients)
+            return
         self._law.evaluate_points.variant(self.parallel)(
             coefficients,
             self.elements,
@@ -85,6 +105,23 @@ class QuadratureElements:
         )
         self.inverted = int(self._inverted.sum())
 
+    def _update_with_means(self, means: ElementMeans, coefficients: NDArray[np.float64]) -> None:
+        volumes_kernel, pressure_kernel = self._law.mean_volume_kernels
+        points = (coefficients, self.elements, self.gradients, self.plane)
+        volumes_kernel.variant(self.parallel)(*points, self.plastic, means.volumes, self._inverted)
+        means.set_stress(self.weights, self._averaged, self._constants, self.parallel)
+        pressure_kernel.variant(self.parallel)(
+            *points,
+            self._constants,
+            self.plastic,
+            True,
+            self._records,
+            means.measure_gradients,
+            self._inverted,
+        )
+        means.set_derivatives(self.gradients, self.weights, self.parallel)
+        self.inverted = int(self._inverted.sum())
+
     def count_inverted(self, coefficients: NDArray[np.float64]) -> None:
         """Set `inverted` for the given coefficients."""
         self.update(coefficients)
@@ -92,16 +129,20 @@ class QuadratureElements:
     def assemble(self, system: AssembledSystem) -> None:
         """Fill the system's matrix and right-hand side, as of the last update."""
         p = self.pattern
+        means = self.means if len(self._averaged) else None
         quadrature_kernels.assemble.variant(self.parallel)(
             self._records,
             self.gradients,
             self.weights,
+            None if means is None else means.element_derivatives,
             self.elements,
             p.indptr,
             p.indices,
             self._assembly,
             system.arrays,
         )
+        if means is not None:
+            means.add(system, self.parallel)
 
     def stress(self) -> NDArray[np.float64]:
         """Return the mean Cauchy stress [Pa] of every element (xx, yy, zz, xy, xz, yz), as of the last update."""
@@ -140,9 +181,12 @@ class QuadratureElements:
 
 
 class QuadratureTets(QuadratureElements, BernsteinGeometry, TetElements):
-    """Tetrahedra of order 1, 2 or 3 under any law. The unknowns are Bernstein coefficients."""
+    """Tetrahedra of order 1, 2 or 3 under any law. The unknowns are Bernstein coefficients.
 
-    def __init__(self, mesh: TetMesh, order: int) -> None:
+    With `mean_volume`, for order 1, the change of volume is averaged around each node (see `mean_volume`).
+    """
+
+    def __init__(self, mesh: TetMesh, order: int, mean_volume: bool = False) -> None:
         BernsteinGeometry.__init__(self, mesh, order)
         TetElements.__init__(self, mesh, self.elements, self.rest_positions)
         points, weights = tet_rule(order)
@@ -150,19 +194,29 @@ class QuadratureTets(QuadratureElements, BernsteinGeometry, TetElements):
         corners = inverse.T.reshape(-1, 3, 3)
         corners = np.concatenate([-corners.sum(axis=1, keepdims=True), corners], axis=1)
         gradients = np.einsum("qkc,mcj->mqkj", bernstein_slopes(order, points), corners)
-        self._integrate_at(mesh, gradients, mesh.volumes[:, None] * weights)
+        self._integrate_at(
+            mesh, gradients, mesh.volumes[:, None] * weights, mean_volume=mean_volume and order == 1
+        )
 
 
 class NodalElements(QuadratureElements):
     """Isoparametric elements of order 1 or 2: hexahedra, and plane triangles and quadrilaterals.
 
     The unknowns are the node positions themselves. The displacement of a plane body has no part along z and does
-    not depend on z; in plane stress its thickness changes at every point so that the stress across is zero.
+    not depend on z; in plane stress its thickness changes at every point so that the stress across is zero. With
+    `mean_volume` elements of order 1 average the change of volume: over each hexahedron or quad, and around each node
+    of triangles (see `mean_volume`).
     """
 
     nodal_maps = None
 
-    def __init__(self, mesh: HexMesh | PlaneMesh, order: int = 1, plane_stress: bool = False) -> None:
+    def __init__(
+        self,
+        mesh: HexMesh | PlaneMesh,
+        order: int = 1,
+        plane_stress: bool = False,
+        mean_volume: bool = False,
+    ) -> None:
         self.mesh = mesh
         self.order = order
         self.plane_stress = plane_stress
@@ -180,7 +234,10 @@ class NodalElements(QuadratureElements):
         plane = isinstance(mesh, PlaneMesh)
         self._depth = mesh.thickness if isinstance(mesh, PlaneMesh) else 1.0
         self._integrate_at(
-            mesh, *self._points(order + 1), plane=0.0 if not plane else 2.0 if plane_stress else 1.0
+            mesh,
+            *self._points(order + 1),
+            plane=0.0 if not plane else 2.0 if plane_stress else 1.0,
+            mean_volume=mean_volume,
         )
 
     def mass(self, density: NDArray[np.float64], lumped: bool) -> NDArray[np.float64]:

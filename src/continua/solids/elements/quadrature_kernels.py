@@ -15,13 +15,14 @@ from continua.solids.elements.corotated_kernels import von_mises_norm
 
 
 @inline
-def _element_system(records, gradients, weights, e, T, half, block, force):
+def _element_system(records, gradients, weights, means, e, T, half, block, force):
     """Sum an element's stiffness and elastic force over its points.
 
     Args:
         records: Of the points [m, q, 64].
         gradients: Of the shape functions [m, q, k, 3].
         weights: Quadrature weights, volumes [m, q].
+        means: Derivatives of the elements' mean change of volume [m, k, 3], or None; see `elements.mean_volume`.
         e: The element.
         T: Work space [9, 9].
         half: Work space [9, 3].
@@ -58,16 +59,23 @@ def _element_system(records, gradients, weights, e, T, half, block, force):
                         block[a, b, 3 * c + r] += (
                             p0 * half[3 * r, c] + p1 * half[3 * r + 1, c] + p2 * half[3 * r + 2, c]
                         )
+    if means is not None:
+        for b in range(nodes):
+            for a in range(b + 1):
+                for r in range(3):
+                    for c in range(3):
+                        block[a, b, 3 * c + r] += means[e, a, r] * means[e, b, c]
 
 
 @kernel_pair
-def assemble(records, gradients, weights, elements, indptr, indices, assembly, system):
+def assemble(records, gradients, weights, means, elements, indptr, indices, assembly, system):
     """Set A = c_mass M + c_stiffness K and rhs = M v + load - dt f (see `elements.colored_assembly`).
 
     Args:
         records: Of the points [m, q, 64].
         gradients: Of the shape functions [m, q, k, 3].
         weights: Quadrature weights, volumes [m, q].
+        means: Derivatives of the elements' mean change of volume [m, k, 3], or None; see `elements.mean_volume`.
         elements: Nodes of the elements [m, k].
         indptr, indices: Of the pattern.
         assembly: The `ColoredAssembly`.
@@ -84,7 +92,7 @@ def assemble(records, gradients, weights, elements, indptr, indices, assembly, s
             force = np.empty((nodes, 3))
             for t in range(chunks[chunk], chunks[chunk + 1]):
                 e = uint32(order[t])
-                _element_system(records, gradients, weights, e, T, half, block, force)
+                _element_system(records, gradients, weights, means, e, T, half, block, force)
                 begin_rows(e, elements, first, indptr, indices, mass, c_mass, velocities, load, blocks, rhs)
                 add_element(e, elements, indptr, slots, block, force, c_stiffness, dt, blocks, rhs)
 

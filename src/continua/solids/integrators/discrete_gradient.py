@@ -53,6 +53,11 @@ class DiscreteGradient:
                 "EnergyMomentum conserves no energy in plane stress, where the thickness has an energy of its own; use "
                 "Newmark, or plane strain"
             )
+        if self._elements.means is not None:
+            raise InputError(
+                "EnergyMomentum does not conserve the energy of a mean change of volume; use Newmark, or create the "
+                "body with volumetric='full'"
+            )
         self._own = self._elements is elements
         count = self._elements.weights.size
         self._start = np.zeros((*self._elements.weights.shape, 10))
