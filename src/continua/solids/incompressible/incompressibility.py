@@ -29,10 +29,13 @@ from continua.timestepping import VolumeProjection
 __all__ = ["Incompressibility"]
 
 VOLUME_TOLERANCE = 1e-5
-"""Change of a node's volume in a step that is accepted, relative to its volume at rest."""
+"""Error of a node's volume from which another projection follows, relative to its volume at rest."""
 
-RECOVERED_ERROR = 1e-4
-"""Error of a node's volume from which it is corrected, relative to its volume at rest."""
+ROUNDING = 1e-10
+"""The same for the first one: no error is too small for it, so that small strains are as exact as large ones."""
+
+LARGE_ERROR = 1e-4
+"""Error of a node's volume from which its recovery is kept from the velocities, relative to its volume at rest."""
 
 MAX_PROJECTIONS = 8
 """Projections after which volumes have not been kept."""
@@ -126,10 +129,10 @@ class Incompressibility:
         self.pressure[:] = self._next_pressure
 
     def target_volumes(self, dt: float) -> NDArray[np.float64] | None:
-        """Return the volumes [m3] that nodes are to have after `dt` [s]; None if they are to stay as they are."""
+        """Return the volumes [m3] that nodes are to recover within `dt` [s]; None if their errors are not large."""
         rest = self.one_ring.rest_volumes
         error = self.volumes - rest
-        if volume_error(self.volumes, rest) <= RECOVERED_ERROR:
+        if volume_error(self.volumes, rest) <= LARGE_ERROR:
             return None
         limit = rest * (dt / self.recovery_time) if self.recovery_time > 0.0 else np.full_like(rest, np.inf)
         return self.volumes - np.clip(error, -limit, limit)
@@ -206,18 +209,18 @@ def project_positions(
     before = V.copy()
     for one, part in zip(bodies, parts, strict=True):
         one.rate = one.body.one_ring.divergence(V[part.rows])
-    report = _project_to(
-        bodies, parts, V, dt, [one.body.volumes for one in bodies], solve, operators_follow=False
-    )
+    targets = [one.body.target_volumes(dt) for one in bodies]
+    goals = [
+        one.body.one_ring.rest_volumes if target is None else one.body.volumes
+        for one, target in zip(bodies, targets, strict=True)
+    ]
+    report = _project_to(bodies, parts, V, dt, goals, solve, operators_follow=False)
     for one, part, pressure in zip(bodies, parts, np.split(report[1], _splits(parts)), strict=True):
         one.change = V[part.rows] - before[part.rows]
         one.impulse = pressure
-    targets = [one.body.target_volumes(dt) for one in bodies]
     if all(target is None for target in targets):
         return report[0]
-    goals = [
-        one.body.volumes if target is None else target for one, target in zip(bodies, targets, strict=True)
-    ]
+    goals = [goal if target is None else target for goal, target in zip(goals, targets, strict=True)]
     solve = PressureSolve(parts, rows, len(V))
     recovery, _ = _project_to(bodies, parts, V, dt, goals, solve, operators_follow=True)
     return _joined(report[0], recovery)
@@ -237,7 +240,7 @@ def project_velocities(
     solve = PressureSolve(parts, rows, len(V))
     rate = solve.divergence(V)
     rest = np.concatenate([one.body.one_ring.rest_volumes for one in bodies])
-    if bodies[0].dt * volume_error(rest + rate, rest) <= 0.1 * VOLUME_TOLERANCE:
+    if bodies[0].dt * volume_error(rest + rate, rest) <= ROUNDING:
         return SolveReport(0, 0.0, True)
     pressures, report = solve.solve(rate)
     V += solve.changes(pressures)
@@ -264,7 +267,7 @@ def _project_to(
     target = np.concatenate(list(targets))
     total = np.zeros(len(rest))
     iterations, error, last = 0, 0.0, SolveReport(0, 0.0, True)
-    for _ in range(MAX_PROJECTIONS):
+    for k in range(MAX_PROJECTIONS):
         ends = [one.x + dt * V[part.rows] for one, part in zip(bodies, parts, strict=True)]
         measure = [
             one.body.one_ring.update(x) if operators_follow else one.body.one_ring.volumes(x)
@@ -272,7 +275,7 @@ def _project_to(
         ]
         off = np.concatenate(measure) - target
         error = volume_error(rest + off, rest)
-        if error <= VOLUME_TOLERANCE or not np.isfinite(error):
+        if error <= (VOLUME_TOLERANCE if k else ROUNDING) or not np.isfinite(error):
             break
         if operators_follow:
             solve = PressureSolve(parts, solve.contacts, len(V))
@@ -281,7 +284,7 @@ def _project_to(
         V += solve.changes(pressures)
         total += pressures
     warnings = ()
-    if not error <= RECOVERED_ERROR:
+    if not error <= LARGE_ERROR:
         warnings = (f"the volumes of nodes were kept to {100.0 * error:.2g} % only; use a smaller dt",)
     return SolveReport(iterations, error, not warnings, warnings=warnings), total
 

@@ -39,7 +39,7 @@ class OneRing:
                 "use tetrahedra or triangles of order 1, or a law with poisson: 0.49"
             )
         self._pattern, self._cells = elements.pattern, elements.elements
-        self._geometry = kernels.tet_volumes if isinstance(elements.mesh, TetMesh) else kernels.triangle_areas
+        self._is_plane = isinstance(elements.mesh, TriMesh)
         self._parallel = elements.node_count >= PARALLEL_FROM
         corners = self._pattern.corners
         self._element_volume = np.zeros(elements.element_count)
@@ -50,7 +50,8 @@ class OneRing:
 
     def volumes(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the node volumes [m3] at positions x [n, 3], shape [n]."""
-        self._geometry.variant(self._parallel)(x, self._cells, self._element_volume, self._gradient)
+        geometry = kernels.triangle_areas if self._is_plane else kernels.tet_volumes
+        geometry.variant(self._parallel)(x, self._cells, self._element_volume, self._gradient)
         p, out = self._pattern, np.empty(len(x))
         kernels.node_volumes.variant(self._parallel)(
             p.inc_indptr, p.inc_codes, p.corners, self._element_volume, out

@@ -43,6 +43,9 @@ from continua.validation import whole_number
 
 __all__ = ["Equation", "ImplicitIntegrator", "ImplicitStepper"]
 
+PRESSURE_SOLVES = 1
+"""Solves of a step of an incompressible body after the first, each with improved pressures."""
+
 MAX_FINAL_MOVE = 0.1
 """Fraction of the element size; if Newton's last increment is larger, the step has failed."""
 
@@ -158,22 +161,24 @@ class ImplicitStepper(Stepper):
     def _improve_pressure(
         self, step: StepInput, objective: _IncrementalPotential | None, first: SolveReport
     ) -> Generator[VelocitySystem, SolveResult, SolveResult]:
-        """Solve once more, with the pressures of an incompressible body that the first solution asks for."""
+        """Solve again, with the pressures of an incompressible body that the last solution asks for."""
         assert self.incompressibility is not None
-        force = self.incompressibility.improve(self.solved, self._weight, self._c_stiffness)
-        force *= self._weight
-        self.rhs += force
-        if objective is not None:
-            objective.add_load(force)
-        answer = yield self._ask(step, self.solved, None)
-        report = answer.report
-        report = replace(
-            report,
-            iterations=first.iterations + report.iterations,
-            converged=first.converged and report.converged,
-            warnings=first.warnings + report.warnings,
+        total, converged, warnings = first.iterations, first.converged, first.warnings
+        for _ in range(PRESSURE_SOLVES):
+            force = self.incompressibility.improve(self.solved, self._weight, self._c_stiffness)
+            force *= self._weight
+            self.rhs += force
+            if objective is not None:
+                objective.add_load(force)
+            answer = yield self._ask(step, self.solved, None)
+            report = answer.report
+            total, converged = total + report.iterations, converged and report.converged
+            warnings += tuple(text for text in report.warnings if text not in warnings)
+            if answer.failure or not report.residual >= 0.0:
+                break
+        return replace(
+            answer, report=replace(report, iterations=total, converged=converged, warnings=warnings)
         )
-        return replace(answer, report=report)
 
     def update_pressure(self, rate: NDArray[np.float64], impulse: NDArray[np.float64], dt: float) -> None:
         """Add to the pressures what the projection and the compliance of the body ask for."""
