@@ -99,7 +99,7 @@ class VolumeProjection:
     Attributes:
         velocities: Velocities [m/s], changed in place, shape [n, 3].
         project: Projects the velocities of several bodies: called with their requests, the first row of each, the
-            velocities of all bodies [N, 3], which it changes, and the constraint rows that keep their normal velocities.
+            velocities of all bodies [N, 3], which it changes, and constraint rows that keep their normal velocities.
         problem: What `project` needs to know of the body.
         moves: Whether the nodes move with these velocities in the step.
     """

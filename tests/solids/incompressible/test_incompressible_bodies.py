@@ -121,13 +121,13 @@ def bouncing_ball(**options):
 
 
 def test_dropped_ball_keeps_its_volume_in_contact():
-    """The ball flattens by a quarter; the compressible one with a Poisson's ratio of 0.45 loses ten times C4's percent."""
+    """The ball flattens by a fifth; with a Poisson's ratio of 0.45 it loses more than a percent."""
     worst = {}
     for name, options in {"kept": {"incompressible": True}, "0.45": {}}.items():
         world, ball = bouncing_ball(**options)
         worst[name], height = [], 1.0
         for _ in range(50):
-            (report,) = world.step()
+            world.step()
             worst[name].append(volume_errors(ball))
             height = min(height, float(np.ptp(ball.positions[:, 1])))
             assert ball.positions[:, 1].min() > -0.55 - 1e-3
@@ -151,8 +151,8 @@ def test_pressures_have_no_modes_in_the_motion():
     world = ct.World([block], dt=1 / 60)
     for _ in range(300):
         world.step()
-    assert block.positions[:, 1].min() < -0.02
-    assert np.abs(block.velocities).max() < 1e-3
+    assert block.positions[:, 1].min() < -0.019
+    assert np.abs(block.velocities).max() < 1e-4
     assert volume_errors(block)[0] < 1e-4
 
 

@@ -1,4 +1,4 @@
-"""The one-ring operators against finite differences, dense algebra and the conservation laws (Irving 2007, C1, C2, C5)."""
+"""The one-ring operators against finite differences, dense algebra and conservation laws (Irving 2007)."""
 
 from __future__ import annotations
 
@@ -126,7 +126,9 @@ def contacts(elements, rng, share=0.5):
     normal = rng.standard_normal((12, 3))
     normal /= np.linalg.norm(normal, axis=1)[:, None]
     triangle, edge = rng.dirichlet(np.ones(3), 12), rng.uniform(0.1, 0.9, (12, 2))
-    near = np.argsort(np.linalg.norm(elements.rest_positions - elements.rest_positions[0], axis=1))[: int(share * n)]
+    near = np.argsort(np.linalg.norm(elements.rest_positions - elements.rest_positions[0], axis=1))[
+        : int(share * n)
+    ]
 
     def nodes(count):
         return np.array([rng.choice(near, count, replace=False) for _ in range(12)])

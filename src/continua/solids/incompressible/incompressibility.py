@@ -148,8 +148,8 @@ class Incompressibility:
         now, then = float(self.volumes.sum()), float(self.one_ring.volumes(x).sum())
         if abs(then - now) > VOLUME_TOLERANCE * float(self.one_ring.rest_volumes.sum()):
             raise InputError(
-                f"the whole surface of the incompressible body '{self._body}' is prescribed, and its motion changes the "
-                f"enclosed volume from {now:.6g} to {then:.6g}; leave a part of the surface free"
+                f"the whole surface of the incompressible body '{self._body}' is prescribed, and its motion changes "
+                f"the enclosed volume from {now:.6g} to {then:.6g}; leave a part of the surface free"
             )
 
     # --- projections ----------------------------------------------------------------------------------------
@@ -283,7 +283,7 @@ def _project_to(
         iterations += last.iterations
         V += solve.changes(pressures)
         total += pressures
-    warnings = ()
+    warnings: tuple[str, ...] = ()
     if not error <= LARGE_ERROR:
         warnings = (f"the volumes of nodes were kept to {100.0 * error:.2g} % only; use a smaller dt",)
     return SolveReport(iterations, error, not warnings, warnings=warnings), total

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numba import prange
 
 from continua.numerics import kernel, kernel_pair
@@ -26,7 +25,11 @@ def tet_volumes(x, cells, volume, gradient):
             g = gradient[e]
             g[3], g[4], g[5] = (b1 * c2 - b2 * c1) / 6.0, (b2 * c0 - b0 * c2) / 6.0, (b0 * c1 - b1 * c0) / 6.0
             g[6], g[7], g[8] = (c1 * a2 - c2 * a1) / 6.0, (c2 * a0 - c0 * a2) / 6.0, (c0 * a1 - c1 * a0) / 6.0
-            g[9], g[10], g[11] = (a1 * b2 - a2 * b1) / 6.0, (a2 * b0 - a0 * b2) / 6.0, (a0 * b1 - a1 * b0) / 6.0
+            g[9], g[10], g[11] = (
+                (a1 * b2 - a2 * b1) / 6.0,
+                (a2 * b0 - a0 * b2) / 6.0,
+                (a0 * b1 - a1 * b0) / 6.0,
+            )
             for d in range(3):
                 g[d] = -(g[3 + d] + g[6 + d] + g[9 + d])
             volume[e] = a0 * g[3] + a1 * g[4] + a2 * g[5]
@@ -158,7 +161,11 @@ def project_out(ptr, row, block, bilateral, inverse_mass, effective, sweeps, V):
                 u = 0.0
                 for e in range(ptr[c], ptr[c + 1]):
                     i = row[e]
-                    u += block[e, 3 * d] * V[i, 0] + block[e, 3 * d + 1] * V[i, 1] + block[e, 3 * d + 2] * V[i, 2]
+                    u += (
+                        block[e, 3 * d] * V[i, 0]
+                        + block[e, 3 * d + 1] * V[i, 1]
+                        + block[e, 3 * d + 2] * V[i, 2]
+                    )
                 p = -effective[c, d] * u
                 if p == 0.0:
                     continue

@@ -10,8 +10,9 @@ chapter 4). See docs/theory/incompressible.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,7 +81,7 @@ class PressureSolve:
     ) -> None:
         self.parts = list(parts)
         ends = np.cumsum([0] + [len(part.inverse_mass) for part in self.parts])
-        self._pressures = [slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        self._pressures = [slice(a, b) for a, b in pairwise(ends)]
         count = int(max(part.rows.stop for part in self.parts)) if row_count is None else row_count
         self._u = np.zeros((count, 3))
         self._force = [np.zeros((len(part.inverse_mass), 3)) for part in self.parts]
