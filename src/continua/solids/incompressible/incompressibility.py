@@ -23,7 +23,7 @@ from continua.errors import InputError
 from continua.linalg import SolveReport
 from continua.solids.elements.base import Elements
 from continua.solids.incompressible.one_ring import OneRing
-from continua.solids.incompressible.projection import PressureSolve, ProjectedPart, volume_error
+from continua.solids.incompressible.projection import RTOL, PressureSolve, ProjectedPart, volume_error
 from continua.timestepping import VolumeProjection
 
 __all__ = ["Incompressibility"]
@@ -279,7 +279,8 @@ def _project_to(
             break
         if operators_follow:
             solve = PressureSolve(parts, solve.contacts, len(V))
-        pressures, last = solve.solve(off / dt)
+        rtol = max(RTOL, 0.3 * VOLUME_TOLERANCE / error) if k else RTOL  # no more than the loop asks for
+        pressures, last = solve.solve(off / dt, rtol=rtol)
         iterations += last.iterations
         V += solve.changes(pressures)
         total += pressures
