@@ -78,6 +78,7 @@ class StepReport(ShortRepr):
         warnings: What the user should know, one sentence each.
         solver: The linear solver and, if it was chosen automatically, the reason.
         error: Estimate of the error in the energy norm relative to the solution, if the solver makes one.
+        projection_iterations: Iterations of the pressure solves of an incompressible body.
     """
 
     body: str
@@ -97,6 +98,7 @@ class StepReport(ShortRepr):
     warnings: tuple[str, ...] = ()
     solver: str = ""
     error: float | None = None
+    projection_iterations: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ class Law:
         "Poisson's ratio: how much it keeps its volume (0.5 would be incompressible).",
         gt=-1.0,
         lt=0.5,
-        hint="0.5 is incompressible; use 0.49 or less",
+        hint="0.5 is incompressible; use 0.49 or less, or 'incompressible: true' of the body",
         in_parts=True,
         in_events=True,
     )

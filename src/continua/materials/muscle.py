@@ -136,7 +136,7 @@ class Muscle(Law):
         "Poisson's ratio of the matrix.",
         gt=-1.0,
         lt=0.5,
-        hint="0.5 is incompressible; use 0.49 or less",
+        hint="0.5 is incompressible; use 0.49 or less, or 'incompressible: true' of the body",
     )
     density: float = constant(1060.0, "Mass per volume at rest.", unit="kg/m³", gt=0.0, scene={"le": 1e6})
     second_invariant: float = constant(

@@ -76,6 +76,8 @@ def build_soft(scene: Scene, number: int) -> solids.SoftBody:
             paint=None if spec.paint is None else _paint(spec.paint, scene),
             skin=_skin(scene, number, where),
             voxels=_voxels(scene, number, mesh),
+            incompressible=spec.incompressible,
+            volume_recovery_time=spec.volume_recovery_time,
         )
     _actions(scene, number, mesh, body)
     if spec.initial is not None:

@@ -161,6 +161,18 @@ class SoftBody(Model):
         "it at all points; 'auto' takes the mean above a Poisson's ratio of 0.45.",
         "auto",
     )
+    incompressible: Flag = option(
+        "Whether the volume at every node is kept, by pressures; for tetrahedra and triangles of order 1. The law then "
+        "resists changes of shape alone, by `young`; `poisson` does not count, and the mass is lumped.",
+        False,
+    )
+    volume_recovery_time: Number = option(
+        "Least time in which an incompressible body that starts with wrong volumes recovers them; 0 is one step.",
+        1.0 / 300.0,
+        unit="s",
+        ge=0,
+        le=1e6,
+    )
     mass: Literal["consistent", "lumped"] = option("Consistent or lumped mass matrix.", "consistent")
     damping: Damping = option("Damping.", Damping())
     friction: Number | None = option(

@@ -16,7 +16,7 @@ from continua.mesh import VolumeMesh
 from continua.solids.selection import Where, select_elements
 from continua.validation import choice, index, sequence, shortened
 
-__all__ = ["ElementMaterials", "checked_parts", "with_constants"]
+__all__ = ["ElementMaterials", "checked_parts", "deviatoric", "with_constants"]
 
 
 def with_constants(law: Law, changes: Mapping[str, Any]) -> Law:
@@ -52,6 +52,14 @@ def checked_parts(law: Law, parts: Sequence[tuple[Where, Law]]) -> list[tuple[Wh
     return checked
 
 
+def deviatoric(law: Law) -> Law:
+    """Return the law that acts beside the pressures of an incompressible body.
+
+    It has the shear modulus of `young` with Poisson's ratio 1/2, young / 3, and no bulk modulus of its own: lambda = 0.
+    """
+    return replace(law, young=2.0 / 3.0 * law.young, poisson=0.0)
+
+
 class ElementMaterials:
     """The law of a body and the constants of its elements.
 
@@ -60,10 +68,19 @@ class ElementMaterials:
         law: The law, with the constants of elements that are in no part.
         parts: Pairs of a selection of elements and a material of the same law; later ones win.
         body: Name of the body, for messages.
+        incompressible: Whether the elements get the constants of the deviatoric laws, see `deviatoric`.
     """
 
-    def __init__(self, mesh: VolumeMesh, law: Law, parts: Sequence[tuple[Where, Law]], body: str) -> None:
+    def __init__(
+        self,
+        mesh: VolumeMesh,
+        law: Law,
+        parts: Sequence[tuple[Where, Law]],
+        body: str,
+        incompressible: bool = False,
+    ) -> None:
         self.law = law
+        self._incompressible = incompressible
         self._body = body
         self._mesh = mesh
         self._origins: NDArray[np.int32] | None = (
@@ -88,7 +105,7 @@ class ElementMaterials:
         """
         materials = ElementMaterials.__new__(ElementMaterials)
         materials.law, materials._body, materials._mesh = self.law, self._body, mesh
-        materials._origins = element_parents
+        materials._origins, materials._incompressible = element_parents, self._incompressible
         materials.parts = [(elements, law) for elements, (_, law) in zip(parts, self.parts, strict=True)]
         materials._fill_element_constants()
         return materials
@@ -108,6 +125,19 @@ class ElementMaterials:
             self.parts[number] = (elements, with_constants(law, changes))
         self._fill_element_constants()
 
+    def _deviatoric(self, law: Law) -> Law:
+        if law.volume is None:
+            raise InputError(
+                f"the incompressible body '{self._body}' needs a law whose resistance to a change of volume can be left "
+                f"out, and {type(law).__name__} has none of its own; take Corotated or NeoHookean"
+            )
+        if not law.young > 0.0:
+            raise InputError(
+                f"the incompressible body '{self._body}' needs a law that resists a change of shape; give it a 'young' "
+                "above 0"
+            )
+        return deviatoric(law)
+
     def _fill_element_constants(self) -> None:
         """Set `constants` [m, k] and `density` [kg/m3] of every element, and the mean `young` [Pa].
 
@@ -116,11 +146,12 @@ class ElementMaterials:
         count = self._mesh.element_count
         everywhere: NDArray[np.int32] = np.arange(count, dtype=np.int32)
         origins = everywhere if self._origins is None else self._origins
-        self.constants = self.law.element_constants(origins)
+        acting = self._deviatoric if self._incompressible else lambda law: law
+        self.constants = acting(self.law).element_constants(origins)
         self.density = np.full(count, self.law.density)
         young = np.full(count, self.law.young)
         for elements, law in self.parts:
-            self.constants[elements] = law.element_constants(origins[elements])
+            self.constants[elements] = acting(law).element_constants(origins[elements])
             self.density[elements] = law.density
             young[elements] = law.young
         self.young = float(np.average(young, weights=self._mesh.volumes))

@@ -53,7 +53,8 @@ def note_locking(body: SoftBody) -> None:
     """Warn of elements of order 1 that are nearly incompressible: most of their few motions change their volume."""
     laws = (body.material, *(law for _, law in body.parts))
     poisson = max(law.poisson for law in laws)
-    locks = body.order == 1 and body.volumetric != "mean" and body.plane != "stress"
+    averages = body.volumetric == "mean" or body.incompressible
+    locks = body.order == 1 and not averages and body.plane != "stress"
     if not locks or poisson < _LOCKING_POISSON:
         return
     averaged = averages_volume("auto", body.order, laws)

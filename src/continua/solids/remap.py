@@ -137,6 +137,8 @@ def apply_change(body: SoftBody, change: TopologyChange) -> None:
         assert body._plastic_state is not None
         plan.plastic.take(body._plastic_state, transfer)
     plan.stepper.take_history(body._stepper, transfer.interpolate)
+    if body.incompressible:
+        plan.stepper.history["pressure"][:] = transfer.interpolate(body._stepper.history["pressure"])
     contact, added = transfer.distribute(body._contact_force), body.external_forces()
     reactions = None if body._reactions is None else transfer.distribute(body._reactions())
     _commit(body, plan, x, v)
@@ -284,7 +286,7 @@ def _plan(
     damper = None if body._damper is None else Damper(elements)
     solver = body._stepper.solver
     fresh = choose_solver(elements, None if isinstance(solver, AutoSolver) else solver)
-    stepper = body.integrator.stepper(elements, fresh)
+    stepper = body._make_stepper(elements, fresh)
     plan = _Plan(
         key,
         initial,

@@ -43,7 +43,9 @@ from continua.solids.damping import Damper, RotatedDamping, split_damping
 from continua.solids.derived_fields import State
 from continua.solids.discretisation import Discretisation
 from continua.solids.element_materials import ElementMaterials, checked_parts
-from continua.solids.integrators import BodyState, Integrator, choose_integrator
+from continua.solids.elements.base import Elements
+from continua.solids.incompressible import Incompressibility
+from continua.solids.integrators import BodyState, Integrator, Stepper, choose_integrator
 from continua.solids.locking import averages_volume, note_locking
 from continua.solids.plasticity.plasticity import Plasticity
 from continua.solids.remap import (
@@ -60,7 +62,7 @@ from continua.solids.solver_setup import choose_solver
 from continua.solids.statics import StaticReport, solve_static
 from continua.solids.step import step_alone
 from continua.system import check_settle
-from continua.validation import array, choice, instance_of, instances_of, mapping, number, vector3
+from continua.validation import array, choice, flag, instance_of, instances_of, mapping, number, vector3
 from continua.validation import color as check_color
 from continua.validation import name as check_name
 from continua.voxels import Voxels
@@ -108,6 +110,10 @@ class SoftBody(BoundaryConditions):
             the tetrahedra may be coarse.
         voxels: A 3-D image of the undeformed body, such as a scan, that moves with it; may be set at any time. It is
             the field "voxels" of frames, and pictures of the inside show all of its detail.
+        incompressible: Whether the volume at every node is kept, by pressures (tetrahedra and triangles of order 1).
+            The law then resists changes of shape alone: its `young` counts, its `poisson` does not. Mass is lumped.
+        volume_recovery_time: Least time [s] in which an incompressible body that starts with wrong volumes recovers
+            them; 0 is within one step.
     """
 
     def __init__(
@@ -132,20 +138,26 @@ class SoftBody(BoundaryConditions):
         paint: Callable[[NDArray[np.float64]], ArrayLike] | ArrayLike | None = None,
         skin: SurfaceMesh | None = None,
         voxels: Voxels | None = None,
+        incompressible: bool = False,
+        volume_recovery_time: float = 1.0 / 300.0,
     ) -> None:
         self.integrator = choose_integrator(integrator, newton)
         self.name = check_name(name, "the name of a body")
         self.friction = check_coefficient(friction, "the friction of a body")
         self.restitution = check_coefficient(restitution, "the restitution of a body", 1.0)
         self.color = check_color(color, "the color of a body")
-        self._mass_lumped = choice(mass, "mass", ("consistent", "lumped")) == "lumped"
+        self.incompressible = flag(incompressible, "'incompressible' of a body")
+        self._recovery_time = number(volume_recovery_time, "volume_recovery_time", low=0.0, unit="s")
+        self._mass_lumped = choice(mass, "mass", ("consistent", "lumped")) == "lumped" or incompressible
         law = Corotated() if material is None else instance_of(material, Law, "the material of a body")
         if plasticity is not None:
             instance_of(plasticity, Plasticity, "the plasticity of a body")
         laws = [law, *(part for _, part in checked_parts(law, parts))]
-        self._mean_volume = averages_volume(
-            choice(volumetric, "volumetric", ("auto", "mean", "full")), order, laws, plane
-        )
+        choice(volumetric, "volumetric", ("auto", "mean", "full"))
+        if self.incompressible and (plane == "stress" or volumetric == "mean"):
+            option = "plane='stress', whose thickness is free" if plane == "stress" else "volumetric='mean'"
+            raise InputError(f"an incompressible body keeps its volumes by pressures; leave out {option}")
+        self._mean_volume = not self.incompressible and averages_volume(volumetric, order, laws, plane)
         built = Discretisation.of(mesh, order, law, plasticity is not None, plane, self._mean_volume)
         self._take_discretisation(built)
         self._damper: Damper | None = None
@@ -172,9 +184,9 @@ class SoftBody(BoundaryConditions):
         self._topology_keys: dict[bytes, int] = {}
         self._size = float(np.linalg.norm(np.ptp(self._elements.rest_positions, axis=0)))
         self._clear_boundary_conditions(self._size)
-        self._materials = ElementMaterials(mesh, law, parts, self.name)
+        self._materials = ElementMaterials(mesh, law, parts, self.name, self.incompressible)
         self._density: NDArray[np.float64] | None = None
-        self._stepper = self.integrator.stepper(self._elements, choose_solver(self._elements, solver))
+        self._stepper = self._make_stepper(self._elements, choose_solver(self._elements, solver))
         self._set_damping(damping)
         self._update_materials()
 
@@ -345,7 +357,10 @@ class SoftBody(BoundaryConditions):
     def set_integrator(self, integrator: Integrator | str, newton: int | None = None) -> None:
         """Change the time integrator; see `SoftBody` for the arguments."""
         self.integrator = choose_integrator(integrator, newton)
-        self._stepper = self.integrator.stepper(self._elements, self._stepper.solver)
+        before = self._stepper
+        self._stepper = self._make_stepper(self._elements, before.solver)
+        if before.incompressibility is not None and self._stepper.incompressibility is not None:
+            self._stepper.incompressibility.pressure[:] = before.incompressibility.pressure
         self._stepper.restart(self._v)
         self._reactions = None
         self._density = None  # explicit methods use lumped mass
@@ -527,6 +542,8 @@ class SoftBody(BoundaryConditions):
             "von_mises": Field(readonly_copy(self._elements.von_mises()), "Pa"),
             "contact_force": Field(readonly_copy(self._contact_force), "N"),
         }
+        if self._stepper.incompressibility is not None:
+            computed["pressure"] = Field(readonly_copy(self._stepper.incompressibility.pressure), "Pa")
         if self._paint is not None:
             computed["paint"] = Field(self._paint, "")
         if self.voxels is not None:
@@ -579,6 +596,8 @@ class SoftBody(BoundaryConditions):
         if self._plastic_state is not None:
             self._plastic_state.reset()
         self._stepper.restart(self._v)
+        if self._stepper.incompressibility is not None:
+            self._stepper.incompressibility.pressure[:] = 0.0
         self._stepper.restore_solver_memory()
         self._stepper.restore_solver_state({})
         self._reactions = None
@@ -596,6 +615,13 @@ class SoftBody(BoundaryConditions):
         self.mesh, self._elements = built.mesh, built.elements
         self._surface, self._derived_fields = built.surface, built.derived_fields
         self._element_size = built.element_size
+
+    def _make_stepper(self, elements: Elements, solver: LinearSolver) -> Stepper:
+        stepper = self.integrator.stepper(elements, solver)
+        if self.incompressible:
+            stepper.incompressibility = Incompressibility(elements, self._recovery_time, self.name)
+            stepper.history["pressure"] = stepper.incompressibility.pressure
+        return stepper
 
     def _state_arrays(self) -> dict[str, NDArray]:
         """Return the arrays carried from step to step, by name."""
@@ -630,6 +656,8 @@ class SoftBody(BoundaryConditions):
         if self._stepper.damper is not None:
             self._stepper.damper.set_constants(materials.constants, self._damping_time)
         self._stepper.set_law(materials.law, materials.constants)
+        if self._stepper.incompressibility is not None:
+            self._stepper.incompressibility.set_shear_modulus(materials.constants[:, 1])
         if self._density is None or (self._density != materials.density).any():
             self._density = materials.density
             lumped = self._mass_lumped or self.integrator.lumped

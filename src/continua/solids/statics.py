@@ -365,6 +365,11 @@ def solve_static(
     body: SoftBody, rtol: float, max_newton: int, steps: int | None, obstacles: ColliderSet | None
 ) -> StaticReport:
     """Put a body at its static equilibrium; see `SoftBody.settle`."""
+    if body.incompressible:
+        raise InputError(
+            f"settle cannot find the equilibrium of the incompressible body '{body.name}' yet; let it come to rest in "
+            "steps with some damping"
+        )
     around, held = body._environment, body._dirichlet
     _refuse_slack(body)
     held.update(

@@ -6,6 +6,8 @@ or nodes fly apart.
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from dataclasses import replace
 from itertools import combinations
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -15,13 +17,21 @@ from numpy.typing import NDArray
 
 from continua.errors import DivergedError
 from continua.frames import StepReport
-from continua.linalg import LinearSolver
+from continua.linalg import LinearSolver, SolveReport
 from continua.numerics.timers import timed
 from continua.solids import mass_kernels
 from continua.solids.elements.base import Elements
+from continua.solids.incompressible import Incompressibility
 from continua.solids.integrators import StepInput
 from continua.solids.integrators.integrator import StepOutcome
-from continua.timestepping import NO_CONTACT, StepCoroutine, SubstepError, advance_with_retries
+from continua.timestepping import (
+    NO_CONTACT,
+    SolveResult,
+    StepCoroutine,
+    SubstepError,
+    VolumeProjection,
+    advance_with_retries,
+)
 from continua.validation import number
 
 if TYPE_CHECKING:
@@ -31,6 +41,9 @@ __all__ = ["SoftStep", "step_alone"]
 
 MAX_EXPANSION = 10.0
 """Largest relative displacement of nodes in one step, in sizes of the body."""
+
+FAILED_VOLUME = 0.05
+"""Change of a node's volume, relative to its volume at rest, from which a step of an incompressible body has failed."""
 
 FAILED_RESIDUAL = 0.5
 """Relative residual above which a linear solve has failed."""
@@ -56,7 +69,10 @@ class SoftStep:
         """Advance by one substep, or raise and change nothing."""
         body, state = self.body, self.state
         stepper = body._stepper
-        outcome = yield from stepper.solve(state, _step_input(body, time, dt))
+        step = _step_input(body, time, dt)
+        if stepper.incompressibility is not None:
+            stepper.incompressibility.begin(state.x, stepper.inverse_masses(state, step))
+        outcome = yield from stepper.solve(state, step)
         residual = outcome.solve.residual
         if not residual >= 0.0 or (residual > FAILED_RESIDUAL and not outcome.solve.converged):
             raise SubstepError("the linear solver found no solution")
@@ -66,10 +82,37 @@ class SoftStep:
         displacement = measure(state.x, stepper.positions, stepper.velocities)
         if not displacement <= MAX_EXPANSION * body._size:
             raise SubstepError("nodes flew apart" if isfinite(displacement) else "positions became infinite")
+        if stepper.incompressibility is not None:
+            projection = yield from self._keep_volumes(stepper.incompressibility, dt)
+            outcome = replace(outcome, projection=projection)
         stepper.accept(state)
+        if stepper.incompressibility is not None:
+            stepper.incompressibility.accept()
         if body._plastic_state is not None:
             body._plastic_state.advance(state.x, dt)
         self._outcomes.append(outcome)
+
+    def _keep_volumes(
+        self, incompressibility: Incompressibility, dt: float
+    ) -> Generator[VolumeProjection, SolveResult, SolveReport]:
+        """Project the positions and the velocities of the stepper of an incompressible body."""
+        x, stepper = self.state.x, self.body._stepper
+        incompressibility.check_enclosed(stepper.positions)
+        kept = incompressibility.keep_volumes(x, (stepper.positions - x) / dt, dt)
+        first = (yield kept).report
+        if not first.residual <= FAILED_VOLUME:
+            raise SubstepError("the volumes of nodes could not be kept")
+        stepper.update_pressure(kept.problem.rate, kept.problem.impulse, dt)
+        stepper.positions = x + dt * kept.velocities
+        stepper.velocities = stepper.velocities + kept.problem.change
+        end = incompressibility.remove_divergence(stepper.positions, stepper.velocities, dt)
+        second = (yield end).report
+        return SolveReport(
+            incompressibility.iterations + first.iterations + second.iterations,
+            first.residual,
+            first.converged and second.converged,
+            warnings=first.warnings + second.warnings,
+        )
 
     def save(self) -> None:
         """Save the state."""
@@ -131,10 +174,12 @@ def _report(
     inverted = body._elements.inverted
     errors = [outcome.solve.error for outcome in outcomes if outcome.solve.error is not None]
     warnings = list(dict.fromkeys(text for outcome in outcomes for text in outcome.solve.warnings))
+    projections = [outcome.projection for outcome in outcomes if outcome.projection is not None]
     if not converged and not warnings:
         warnings.append(
             f"the linear solver stopped after {iterations} iterations at a residual of {residual:.1e}"
         )
+    warnings += dict.fromkeys(text for projection in projections for text in projection.warnings)
     if inverted:
         warnings.append(
             f"{inverted} of {body.element_count} elements {'is' if inverted == 1 else 'are'} inverted"
@@ -152,12 +197,13 @@ def _report(
         newton_iterations=sum(outcome.newton for outcome in outcomes),
         iterations=iterations,
         residual=residual,
-        converged=converged,
+        converged=converged and all(projection.converged for projection in projections),
         inverted=inverted,
         contacts=max(outcome.contacts for outcome in outcomes),
         seconds=seconds,
         warnings=tuple(warnings),
         solver=_named(body.solver),
+        projection_iterations=sum(projection.iterations for projection in projections),
         error=max(errors) if errors else None,
     )
 

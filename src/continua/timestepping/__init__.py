@@ -6,6 +6,7 @@ from continua.timestepping.requests import (
     StepCoroutine,
     VelocityProjection,
     VelocitySystem,
+    VolumeProjection,
 )
 from continua.timestepping.substepping import (
     NO_CONTACT,
@@ -25,5 +26,6 @@ __all__ = [
     "SubstepError",
     "VelocityProjection",
     "VelocitySystem",
+    "VolumeProjection",
     "advance_with_retries",
 ]

@@ -8,13 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from continua.linalg import BasisChange, BlockMatrix, LinearSolver, SolveReport
 
-__all__ = ["ContactResult", "SolveResult", "StepCoroutine", "VelocityProjection", "VelocitySystem"]
+__all__ = [
+    "ContactResult",
+    "SolveResult",
+    "StepCoroutine",
+    "VelocityProjection",
+    "VelocitySystem",
+    "VolumeProjection",
+]
 
 
 @dataclass(eq=False)
@@ -97,6 +105,28 @@ class VelocityProjection:
 
 
 @dataclass(eq=False)
+class VolumeProjection:
+    """Velocities of an incompressible body, to be projected together with those of bodies that touch it.
+
+    Attributes:
+        velocities: Velocities [m/s], changed in place, shape [n, 3].
+        project: Projects the velocities of several bodies: called with their requests, the first row of each, the
+            velocities of all bodies [N, 3], which it changes, and constraint rows that keep their normal velocities.
+        problem: What `project` needs to know of the body.
+        moves: Whether the nodes move with these velocities in the step.
+    """
+
+    velocities: NDArray[np.float64]
+    project: Callable[..., SolveReport]
+    problem: Any
+    moves: bool
+
+    def solve_alone(self) -> SolveReport:
+        """Project the velocities without contacts."""
+        return self.project([self], [0], self.velocities)
+
+
+@dataclass(eq=False)
 class ContactResult:
     """The effect of contacts on one body in a solve.
 
@@ -126,5 +156,5 @@ class SolveResult:
     failure: str = ""
 
 
-StepCoroutine = Generator[VelocitySystem | VelocityProjection, SolveResult, None]
+StepCoroutine = Generator[VelocitySystem | VelocityProjection | VolumeProjection, SolveResult, None]
 """One substep of a body."""

@@ -14,7 +14,7 @@ from typing import Protocol
 from continua.errors import DivergedError
 from continua.frames import StepReport
 from continua.linalg import SolveReport
-from continua.timestepping.requests import SolveResult, StepCoroutine, VelocitySystem
+from continua.timestepping.requests import SolveResult, StepCoroutine, VelocityProjection
 
 __all__ = ["NO_CONTACT", "BodyStep", "StepDriver", "SubstepError", "advance_with_retries"]
 
@@ -81,9 +81,9 @@ class _ContactFreeDriver:
                 except StopIteration:
                     break
                 result = SolveResult(
-                    request.solve_alone()
-                    if isinstance(request, VelocitySystem)
-                    else SolveReport(0, 0.0, True)
+                    SolveReport(0, 0.0, True)
+                    if isinstance(request, VelocityProjection)
+                    else request.solve_alone()
                 )
 
     def save(self) -> None:

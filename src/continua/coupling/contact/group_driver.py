@@ -22,6 +22,7 @@ from continua.timestepping import (
     SubstepError,
     VelocityProjection,
     VelocitySystem,
+    VolumeProjection,
 )
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ class GroupDriver:
             state.set_kinematic(time, dt)
         contact = ContactSubstep(self, time, dt)
         coroutines = [step.substep(time, dt) for step in steps]
-        requests: dict[int, VelocitySystem | VelocityProjection] = {}
+        requests: dict[int, VelocitySystem | VelocityProjection | VolumeProjection] = {}
         for i in range(len(coroutines)):
             self._resume(steps, coroutines, requests, i, None)
         while requests:
@@ -156,7 +157,7 @@ class GroupDriver:
         self,
         steps: Sequence[BodyStep],
         coroutines: Sequence[StepCoroutine],
-        requests: dict[int, VelocitySystem | VelocityProjection],
+        requests: dict[int, VelocitySystem | VelocityProjection | VolumeProjection],
         i: int,
         result: SolveResult | None,
     ) -> None:

@@ -27,7 +27,13 @@ from continua.coupling.contact.soft_rigid_detection import SoftRigidDetector, al
 from continua.linalg import SolveReport
 from continua.numerics.timers import timed
 from continua.rigid.coupled_subset import CoupledSubset
-from continua.timestepping import ContactResult, SolveResult, VelocityProjection, VelocitySystem
+from continua.timestepping import (
+    ContactResult,
+    SolveResult,
+    VelocityProjection,
+    VelocitySystem,
+    VolumeProjection,
+)
 
 if TYPE_CHECKING:
     from continua.coupling.contact.group_driver import GroupDriver
@@ -79,6 +85,9 @@ SMALL_ACCURACY, SINGLE_ACCURACY, FEW_ACCURACY, RIGID_ACCURACY = 1e-7, 0.1, 0.03,
 soft bodies that touch each other and are slow, and of soft bodies with rigid ones, as a fraction of that of the bodies'
 own solvers."""
 
+MAX_VOLUME_ROUNDS = 3
+"""Projections of volumes in which contacts that nodes would violate are added."""
+
 MAX_DETECTION_ROUNDS = 8
 """Rounds in which contacts are added before a step has failed."""
 
@@ -121,9 +130,12 @@ class ContactSubstep:
         return slice(self.starts[i], self.starts[i + 1])
 
     def resolve_requests(
-        self, requests: Mapping[int, VelocitySystem | VelocityProjection]
+        self, requests: Mapping[int, VelocitySystem | VelocityProjection | VolumeProjection]
     ) -> dict[int, SolveResult]:
-        """Resolve requests of some bodies; velocity projections wait until no body requests a solve."""
+        """Resolve requests of some bodies.
+
+        Velocity projections wait until no body requests a solve, and projections of volumes until none requests those.
+        """
         without_contacts = {
             i: request
             for i, request in requests.items()
@@ -142,8 +154,11 @@ class ContactSubstep:
         projections = {
             i: request for i, request in requests.items() if isinstance(request, VelocityProjection)
         }
-        self._project_velocities(projections)
-        return {i: SolveResult(SolveReport(0, 0.0, True)) for i in projections}
+        if projections:
+            self._project_velocities(projections)
+            return {i: SolveResult(SolveReport(0, 0.0, True)) for i in projections}
+        volumes = {i: request for i, request in requests.items() if isinstance(request, VolumeProjection)}
+        return dict.fromkeys(volumes, SolveResult(self._project_volumes(volumes)))
 
     # --- detection ----------------------------------------------------------------------------------------
 
@@ -600,6 +615,42 @@ class ContactSubstep:
         project_velocities(rows, target, inverse, end)
         for i, request in requests.items():
             request.velocities[:] = end[self._slice(i)]
+
+    @timed("volumes")
+    def _project_volumes(self, requests: Mapping[int, VolumeProjection]) -> SolveReport:
+        """Project velocities of incompressible bodies; active contacts keep their normal velocities.
+
+        Contacts that the moved nodes would violate join the active ones. Bodies without volumes to keep are held.
+        """
+        numbers = list(requests)
+        first = requests[numbers[0]]
+        start = self.V.copy()
+        for i, request in requests.items():
+            start[self._slice(i)] = request.velocities
+        moves, starts = first.moves, [int(self.starts[i]) for i in numbers]
+        own = np.zeros(len(self.V), np.bool_)
+        for i in numbers:
+            own[self._slice(i)] = True
+        rows = self.rows
+        takes_part = np.zeros(len(rows), np.bool_)
+        if len(rows):
+            takes_part = np.logical_or.reduceat(own[rows.row], rows.ptr[:-1])
+        active = takes_part & ((self.force[:, 0] > 0.0) | (rows.bilateral > 0))
+        for _ in range(MAX_VOLUME_ROUNDS):
+            V = start.copy()
+            report = first.project(list(requests.values()), starts, V, rows.take(active))
+            if not moves:
+                break
+            closing = rows.gap + self.dt * rows.relative_velocities(V)[:, 0] < np.minimum(rows.gap, 0.0)
+            new = takes_part & ~active & closing
+            if not new.any():
+                break
+            active |= new
+        for i, request in requests.items():
+            request.velocities[:] = V[self._slice(i)]
+            if moves:
+                self.V[self._slice(i)] = V[self._slice(i)]
+        return report
 
     def finish(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int32]]:
         """Pass the contact forces to all bodies; return keys, forces and participants of the contacts, by keys."""

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.errors import InputError
 from continua.linalg import BlockMatrix, LinearSolver, SolveReport
 from continua.materials import Law
 from continua.solids import mass_kernels
@@ -71,6 +72,8 @@ class EnergyMomentumStepper(NewmarkStepper):
     def set_law(self, law: Law, constants: NDArray[np.float64]) -> None:
         """Set the law and the constants of every element, shape [m, k]."""
         super().set_law(law, constants)
+        if self.incompressibility is not None:
+            raise InputError("EnergyMomentum is not for incompressible bodies; use ImplicitEuler or Newmark")
         if law.constant_stiffness:
             self._gradient = None
             return

@@ -15,6 +15,7 @@ start of the step, so that it has a potential too).
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -37,10 +38,13 @@ from continua.solids.integrators.spring_terms import (
     stiffen_pulls,
 )
 from continua.solids.line_search import line_search
-from continua.timestepping import ContactResult, VelocitySystem
+from continua.timestepping import ContactResult, SolveResult, VelocitySystem
 from continua.validation import whole_number
 
 __all__ = ["Equation", "ImplicitIntegrator", "ImplicitStepper"]
+
+PRESSURE_SOLVES = 1
+"""Solves of a step of an incompressible body after the first, each with improved pressures."""
 
 MAX_FINAL_MOVE = 0.1
 """Fraction of the element size; if Newton's last increment is larger, the step has failed."""
@@ -87,7 +91,7 @@ class ImplicitStepper(Stepper):
         self.contact: ContactResult | None = None
         self.drag: BlockMatrix | None = None
         self._last = self.solved
-        self._weight = 1.0
+        self._weight, self._c_stiffness = 1.0, 0.0
         self._basis: BasisChange | None = None  # of the last solve
 
     def reactions(self) -> NDArray[np.float64]:
@@ -124,6 +128,7 @@ class ImplicitStepper(Stepper):
             weight: Time [s] over which forces act in the equation.
         """
         self._weight, self._last = weight, self.solved
+        self._c_stiffness = equation.c_stiffness
         step.dirichlet.apply(self.solved)
         if self.guess_directions is not None:
             for direction in self.guess_directions:
@@ -138,6 +143,8 @@ class ImplicitStepper(Stepper):
         objective = _IncrementalPotential(self, state, step, equation, velocities) if several else None
         self.drag = None if self.damper is None else self.damper.at(state.x)
         self.complete(state, velocities, step, equation)
+        if self.incompressibility is not None:
+            self.rhs += weight * self.incompressibility.forces()
         if objective is not None:
             objective.set_known_rhs(self.rhs)
         if self.drag is not None:
@@ -150,10 +157,39 @@ class ImplicitStepper(Stepper):
         request = self._ask(step, self.solved, None, self.guess_directions)
         answer = yield request
         step.dirichlet.set_coefficients(request.x, self.solved)
+        if self.incompressibility is not None and not answer.failure:
+            answer = yield from self._improve_pressure(step, objective, answer.report)
         self._set_contact(answer.contact)
         if objective is None or answer.failure or not answer.report.residual >= 0.0:
             return self._outcome(answer.report, 1, answer.failure)
         return (yield from self._refine(objective, step, answer.report))
+
+    def _improve_pressure(
+        self, step: StepInput, objective: _IncrementalPotential | None, first: SolveReport
+    ) -> Generator[VelocitySystem, SolveResult, SolveResult]:
+        """Solve again, with the pressures of an incompressible body that the last solution asks for."""
+        assert self.incompressibility is not None
+        total, converged, warnings = first.iterations, first.converged, first.warnings
+        for _ in range(PRESSURE_SOLVES):
+            force = self.incompressibility.improve(self.solved, self._weight, self._c_stiffness)
+            force *= self._weight
+            self.rhs += force
+            if objective is not None:
+                objective.add_load(force)
+            answer = yield self._ask(step, self.solved, None)
+            report = answer.report
+            total, converged = total + report.iterations, converged and report.converged
+            warnings += tuple(text for text in report.warnings if text not in warnings)
+            if answer.failure or not report.residual >= 0.0:
+                break
+        return replace(
+            answer, report=replace(report, iterations=total, converged=converged, warnings=warnings)
+        )
+
+    def update_pressure(self, rate: NDArray[np.float64], impulse: NDArray[np.float64], dt: float) -> None:
+        """Add to the pressures what the projection and the compliance of the body ask for."""
+        assert self.incompressibility is not None
+        self.incompressibility.add_pressure(impulse, rate, self._weight, self._c_stiffness)
 
     def _ask(
         self,
@@ -330,6 +366,10 @@ class _IncrementalPotential:
     def set_known_rhs(self, rhs: NDArray[np.float64]) -> None:
         """Set b from the right-hand side of the first solve, which is b - c_force f(x)."""
         np.add(rhs, self._first_force, out=self._known)
+
+    def add_load(self, impulse: NDArray[np.float64]) -> None:
+        """Add an impulse [N s] to b, shape [n, 3]."""
+        self._known += impulse
 
     def set_contact_impulse(
         self, contact: ContactResult | None, w: NDArray[np.float64] | None = None

@@ -17,13 +17,14 @@ from continua.solids.boundary_conditions.constraints import Pull
 from continua.solids.boundary_conditions.dirichlet import DirichletSet
 from continua.solids.damping import Damper
 from continua.solids.elements.base import Elements
+from continua.solids.incompressible import Incompressibility
 from continua.solids.integrators.linear_system import LinearSystem
-from continua.timestepping import SolveResult, VelocityProjection, VelocitySystem
+from continua.timestepping import SolveResult, VelocityProjection, VelocitySystem, VolumeProjection
 from continua.validation import function
 
 __all__ = ["BodyState", "Integrator", "SolveCoroutine", "StepInput", "StepOutcome", "Stepper"]
 
-SolveCoroutine = Generator[VelocitySystem | VelocityProjection, SolveResult, "StepOutcome"]
+SolveCoroutine = Generator[VelocitySystem | VelocityProjection | VolumeProjection, SolveResult, "StepOutcome"]
 """The solution of a step: yields the systems to be solved, and returns how it went."""
 
 
@@ -76,12 +77,13 @@ class StepInput:
 
 @dataclass(frozen=True, slots=True)
 class StepOutcome:
-    """How a step was solved: sum of the linear solves, linearisations, contacts, and why it failed (or "")."""
+    """How a step was solved: sum of the linear solves, linearisations, contacts, why it failed (or ""), projections."""
 
     solve: SolveReport
     newton: int = 1
     contacts: int = 0
     failure: str = ""
+    projection: SolveReport | None = None
 
 
 class Stepper:
@@ -93,6 +95,7 @@ class Stepper:
         history: Arrays carried from step to step besides positions and velocities; part of a body's state.
         retries: Whether a step that fails is repeated in substeps.
         damper: Corotated damping, or None.
+        incompressibility: The pressures of an incompressible body, or None.
         system: Fills the matrix and updates the solver.
     """
 
@@ -114,6 +117,7 @@ class Stepper:
         self.retries = True
         self.damper: Damper | None = None
         self._stiffness_damper: Damper | None = None
+        self.incompressibility: Incompressibility | None = None
         solver.setup(self.matrix)
         self.system = LinearSystem(elements, self.matrix, solver)
 
@@ -207,6 +211,17 @@ class Stepper:
         None if the method cannot tell.
         """
         return None
+
+    def update_pressure(self, rate: NDArray[np.float64], impulse: NDArray[np.float64], dt: float) -> None:
+        """Set the pressures of an incompressible body after the projection of a step of dt [s].
+
+        Args:
+            rate: Volume rates [m3/s] before the projection [n].
+            impulse: Pressures of the projection times dt [N s / m2], shape [n].
+            dt: Time step.
+        """
+        assert self.incompressibility is not None
+        self.incompressibility.set_pressure(impulse, dt)
 
     def inverse_masses(self, state: BodyState, step: StepInput) -> NDArray[np.float64]:
         """Return the inverse lumped masses [1/kg] of the free components, shape [n, 9]."""

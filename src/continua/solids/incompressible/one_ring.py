@@ -1,0 +1,110 @@
+"""The composite one-ring discretisation of volume: one volume per node (Irving 2007, chapter 4).
+
+Each element gives every corner the same share of its signed volume. The volumes of the nodes sum to that of the body,
+and there is one constraint for three unknowns; a constraint per tetrahedron would lock. See
+docs/theory/incompressible.md.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.errors import InputError
+from continua.mesh import TetMesh, TriMesh
+from continua.solids.elements.base import Elements
+from continua.solids.incompressible import one_ring_kernels as kernels
+
+__all__ = ["OneRing"]
+
+PARALLEL_FROM = 2000
+"""Nodes from which an operator is worth a parallel region."""
+
+
+class OneRing:
+    """Node volumes of a body and their derivatives D = dV/dx at the positions of the last `update`.
+
+    Attributes:
+        rest_volumes: Volumes of the nodes at rest [m3], areas [m2] of a plane body, shape [n].
+
+    Args:
+        elements: Elements of order 1: tetrahedra, or triangles.
+        body: Name of the body, for messages.
+    """
+
+    def __init__(self, elements: Elements, body: str = "") -> None:
+        if not isinstance(elements.mesh, TetMesh | TriMesh) or elements.order != 1:
+            raise InputError(
+                f"body '{body}' of {elements.mesh.NAME} of order {elements.order} cannot be incompressible; "
+                "use tetrahedra or triangles of order 1, or a law with poisson: 0.49"
+            )
+        self._pattern, self._cells = elements.pattern, elements.elements
+        self._is_plane = isinstance(elements.mesh, TriMesh)
+        self._parallel = elements.node_count >= PARALLEL_FROM
+        corners = self._pattern.corners
+        self._element_volume = np.zeros(elements.element_count)
+        self._gradient = np.zeros((elements.element_count, 3 * corners))
+        self._divergence = np.zeros((len(self._pattern.indices), 3))
+        self._transposed = np.zeros((len(self._pattern.indices), 3))
+        self.rest_volumes = self.volumes(elements.rest_positions)
+
+    def volumes(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the node volumes [m3] at positions x [n, 3], shape [n]."""
+        geometry = kernels.triangle_areas if self._is_plane else kernels.tet_volumes
+        geometry.variant(self._parallel)(x, self._cells, self._element_volume, self._gradient)
+        p, out = self._pattern, np.empty(len(x))
+        kernels.node_volumes.variant(self._parallel)(
+            p.inc_indptr, p.inc_codes, p.corners, self._element_volume, out
+        )
+        return out
+
+    def update(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Set the operators at positions x [n, 3], and return the node volumes [m3] there."""
+        volumes, p = self.volumes(x), self._pattern
+        kernels.fill_operators.variant(self._parallel)(
+            p.indptr,
+            p.inc_indptr,
+            p.inc_codes,
+            p.slots,
+            p.corners,
+            self._gradient,
+            self._divergence,
+            self._transposed,
+        )
+        return volumes
+
+    def divergence(
+        self, velocities: NDArray[np.float64], out: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """Return the rates of the node volumes D v [m3/s], shape [n]."""
+        out = np.empty(len(velocities)) if out is None else out
+        p = self._pattern
+        kernels.apply_divergence.variant(self._parallel)(
+            p.indptr, p.indices, self._divergence, velocities, out
+        )
+        return out
+
+    def forces(
+        self, pressures: NDArray[np.float64], out: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """Return the forces D^T p [N] of node pressures [Pa], shape [n, 3]; a positive pressure expands."""
+        out = np.empty((len(pressures), 3)) if out is None else out
+        p = self._pattern
+        kernels.apply_transposed.variant(self._parallel)(
+            p.indptr, p.indices, self._transposed, pressures, out
+        )
+        return out
+
+    def diagonal(self, inverse_mass: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the diagonal of D M^-1 D^T for inverse masses [n, 9], shape [n]."""
+        p, out = self._pattern, np.empty(len(inverse_mass))
+        kernels.operator_diagonal.variant(self._parallel)(
+            p.indptr, p.indices, self._divergence, inverse_mass, out
+        )
+        return out
+
+    def accelerate(
+        self, inverse_mass: NDArray[np.float64], forces: NDArray[np.float64], out: NDArray[np.float64]
+    ) -> None:
+        """Set `out` to M^-1 times forces."""
+        kernels.accelerate.variant(self._parallel)(inverse_mass, forces, out)
