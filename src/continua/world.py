@@ -536,8 +536,8 @@ class World(KeepsReadOnlyArrays):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a checkpoint of this moment to a file, from which `load` continues bitwise identically.
 
-        The file has all that moves: time, positions, velocities, plastic deformation, changed meshes, forces of contacts
-        and joints. It does not have what the program made: bodies and their materials, colliders, boundary conditions,
+        The file has all that moves: time, positions, velocities, plastic deformation, changed meshes, forces of
+        contacts and joints. It does not have what the program made: bodies and their materials, colliders, boundary conditions,
         joints, gravity and wind. The same lines of the program make these again before `load`.
         """
         from continua import checkpoint  # HDF5 is loaded when it is needed

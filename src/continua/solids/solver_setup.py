@@ -112,8 +112,8 @@ def choose_solver(elements: Elements, requested: LinearSolver | str | None = Non
             callable(getattr(requested, method, None)) for method in ("setup", "update", "solve")
         ):
             raise InputError(
-                f'a body\'s solver must be a linear solver such as PCG(), Multigrid() or Direct(), or a name such as "multigrid", not '
-                f"{shortened(requested)}"
+                "a body's solver must be a linear solver such as PCG(), Multigrid() or Direct(), or a name such as "
+                f"'multigrid', not {shortened(requested)}"
             )
         return requested
     threshold = PMULTIGRID_FROM if order > 1 else MULTIGRID_FROM

@@ -41,7 +41,7 @@ def local_shape(solid: RigidGeometry) -> Shape:
     if solid.kind == CAPSULE:
         return Capsule((0.0, 0.0, -b), (0.0, 0.0, b), a)
     if solid.kind == CYLINDER:
-        return Cylinder((0.0, 0.0, 0.0), (0.0, 0.0, 1.0), a, 2.0 * b)
+        return Cylinder((0.0, 0.0, 0.0), axis=(0.0, 0.0, 1.0), radius=a, height=2.0 * b)
     return MeshShape(solid.surface, field=solid.field)
 
 

@@ -322,7 +322,7 @@ class BoundaryConditions(KeepsReadOnlyArrays):
         """Add forces on the nodes [N], shape [n, 3], that act during the world's next step only.
 
         This is how other parts of a world, such as a fluid, act on a body; see `World.add_pre_step_callback`. An
-        `added_mass` [kg], shape [n], is accelerated by the nodes in that step besides their own mass, and has no weight.
+        `added_mass` [kg], shape [n], is accelerated by the nodes in that step besides their own mass; it has no weight.
         """
         count = self._elements.node_count
         forces = array(force, "external forces on a body", (count, 3))

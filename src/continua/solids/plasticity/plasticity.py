@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from math import exp
 from typing import Any
 
@@ -42,6 +42,7 @@ class Plasticity(ShortRepr):
     """
 
     yield_strain: float = 0.1
+    _: KW_ONLY
     hardening: float = 0.0
     creep: float | None = None
     preserve_volume: bool = False
