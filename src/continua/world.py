@@ -537,20 +537,18 @@ class World(KeepsReadOnlyArrays):
         """Write a checkpoint of this moment to a file, from which `load` continues bitwise identically.
 
         The file has all that moves: time, positions, velocities, plastic deformation, changed meshes, forces of
-        contacts and joints. It does not have what the program made: bodies and their materials, colliders, boundary conditions,
-        joints, gravity and wind. The same lines of the program make these again before `load`.
+        contacts and joints. It does not have what the program made: bodies and their materials, colliders, boundary
+        conditions, joints, gravity and wind. The same lines of the program make these again before `load`.
         """
         from continua import checkpoint  # HDF5 is loaded when it is needed
 
-        checkpoint.save(
-            file_path(path, "the file of a checkpoint"),
-            self,
-            "",
-            frames_done=self.frame_index + 1,
-            seconds=self.time,
-            fps=0.0,
-            geometry={body.name: _geometry_digest(body) for body in self.bodies},
-        )
+        file = file_path(path, "the file of a checkpoint")
+        geometry = {body.name: _geometry_digest(body) for body in self.bodies}
+        done = {"frames_done": self.frame_index + 1, "seconds": self.time, "fps": 0.0}
+        try:
+            checkpoint.save(file, self, "", geometry=geometry, **done)
+        except OSError as error:
+            raise InputError(f"cannot be written: {error.strerror or error}", where=str(file)) from None
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Continue from a checkpoint of a world with the same bodies: one of `save`, or of `continua run`.
