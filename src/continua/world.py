@@ -116,18 +116,109 @@ class World(KeepsReadOnlyArrays):
         self._refuse_bodies_of_others(self.bodies)
         for body in self.bodies:
             body.prepare(self._environment)
-        context = WorldContext(self.bodies, self.colliders, self.contact, self.joints, self._environment)
-        self.systems: tuple[System, ...] = _make_systems(context)
-        self.couplings: tuple[Coupling, ...] = _make_couplings(self.systems, context)
-        self._parts: tuple[System | Coupling, ...] = (*self.systems, *self.couplings)
-        self._steppers = _steppers(self.systems, self.couplings)
-        self._exposed = _exposed(self._steppers, self.couplings)
+        self.systems: tuple[System, ...] = ()
+        self._assemble()
         self._events: list[tuple[float, Callable[[World], Any]]] = []
         self._due = 0  # events before this one have happened
         self._pre_step_callbacks: list[Callable[[float], Any]] = []
         self._starts_at_equilibrium = flag(start_at_equilibrium, "'start_at_equilibrium' of a world")
         if start_at_equilibrium:
             self._start_at_equilibrium()
+        self._own_bodies()
+
+    def _assemble(self) -> None:
+        """Make the systems and couplings of the present bodies, colliders and joints."""
+        before: dict[type[System], System] = {type(system): system for system in self.systems}
+        context = WorldContext(
+            self.bodies, self.colliders, self.contact, self.joints, self._environment, before
+        )
+        systems = _make_systems(context)
+        self.couplings: tuple[Coupling, ...] = _make_couplings(systems, context)
+        self.systems = systems
+        self._parts: tuple[System | Coupling, ...] = (*self.systems, *self.couplings)
+        self._steppers = _steppers(self.systems, self.couplings)
+        self._exposed = _exposed(self._steppers, self.couplings)
+        before.clear()
+        if self._temporary_colliders:
+            for system in self.systems:
+                system.set_temporary_colliders(self._temporary_colliders)
+
+    def add(self, *things: Body | Shape, joints: Sequence[Any] = ()) -> None:
+        """Add bodies and colliders to the running world, and joints of rigid bodies.
+
+        The others move on as they are, and their contacts keep their forces. A new body begins where it is now; one
+        without a name takes that of the variable, as in a new world. What does not fit is refused, and the world stays
+        as it was. From now on states and files of the world have the body, frames show it, and `reset` takes it to its
+        own start. Worlds with fluids cannot be changed in this way.
+        """
+        bodies = tuple(one for one in things if not isinstance(one, Shape))
+        for body in check_bodies(bodies):
+            if body in self:
+                raise InputError(f"body '{body.name}' is in this world already")
+        self._refuse_bodies_of_others(bodies)
+        name_bodies((*self.bodies, *bodies), sys._getframe(1))
+        colliders = instances_of([one for one in things if isinstance(one, Shape)], Shape, "the colliders")
+        joints = sequence(joints, "the joints of a world")
+        self._change((*self.bodies, *bodies), (*self.colliders, *colliders), (*self.joints, *joints))
+
+    def remove(self, *things: Body | Shape | str) -> None:
+        """Remove bodies, given by themselves or their names, and colliders from the running world.
+
+        The joints of a removed body go with it; the others move on as they are. The body keeps its state, and can be
+        added to another world.
+        """
+        gone = [self.body(one) if isinstance(one, str) else one for one in things]
+        for one in gone:
+            if not any(one is other for other in (*self.bodies, *self.colliders)):
+                raise InputError(f"the world has no body or collider {shortened(one)} that could be removed")
+
+        def kept(some: Iterable[Any]) -> tuple[Any, ...]:
+            return tuple(one for one in some if not any(one is other for other in gone))
+
+        def is_joined(joint: Any) -> bool:
+            joint = getattr(joint, "joint", joint)  # of a motor
+            ends = (getattr(joint, "a", None), getattr(joint, "b", None))
+            bodies = [end[0] if isinstance(end, tuple) else end for end in ends]
+            return any(body is one for body in bodies if body is not None for one in gone)
+
+        joints = tuple(joint for joint in self.joints if not is_joined(joint))
+        bodies = [one for one in gone if not isinstance(one, Shape)]
+        self._change(kept(self.bodies), kept(self.colliders), joints)
+        for body in bodies:
+            body.prepare(Environment(self.gravity.copy(), self.wind))
+
+    def _change(
+        self, bodies: tuple[Body, ...], colliders: tuple[Shape, ...], joints: tuple[Any, ...]
+    ) -> None:
+        """Take over other bodies, colliders and joints; if they are refused, the world stays as it was."""
+        self._follow_topology()
+        before = self.bodies, self.colliders, self.joints, self.contact, self._drawn
+        state = self.state()
+        kinds = {registry.system_class(body) for body in (*bodies, *self.bodies)}
+        fixed = [kind.__name__ for kind in kinds if not kind.can_change]
+        if fixed:
+            raise InputError(
+                "bodies and colliders cannot be added to or removed from a world with fluids while it runs; make a new "
+                "world"
+            )
+        drawn = {id(shape): about for shape, about in self._drawn}
+        try:
+            self.bodies, self.colliders, self.joints = bodies, colliders, joints
+            self.contact = _without_pairs(self.contact, before[0], before[1], (*bodies, *colliders))
+            self._drawn = tuple((shape, drawn.get(id(shape)) or shape.description()) for shape in colliders)
+            for body in bodies:
+                if not any(body is other for other in before[0]):
+                    body.prepare(self._environment)
+            self._assemble()
+        except Exception:
+            for body in bodies:
+                if not any(body is other for other in before[0]):
+                    body.prepare(Environment())
+            self.bodies, self.colliders, self.joints, self.contact, self._drawn = before
+            self._assemble()
+            self._restore_parts(state)
+            raise
+        self.reports = tuple(report for report in self.reports if report.body in self)
         self._own_bodies()
 
     def _refuse_bodies_of_others(self, bodies: Iterable[Body]) -> None:
@@ -515,18 +606,20 @@ class World(KeepsReadOnlyArrays):
         for key in mapping(state, "the state of a world"):
             text(key, "a key of the state of a world")
         time, _, _ = _moment(state)
-        self._check_names(state)
         past = sum(moment < time - _AT_ONCE for moment, _ in self._events)
         present = sum(moment <= time + _AT_ONCE for moment, _ in self._events)
         due = min(max(whole_number(state.get("world/events", past), "'world/events'"), past), present)
-        before = self.state()
+        before, things = self.state(), (self.bodies, self.colliders, self.joints)
         try:
             self._set_time(state)
             for _, event in self._events[self._due : due]:
                 event(self)
+            self._check_names(state)
             self._restore_parts(state)
         except Exception:
             self._set_time(before)
+            if things != (self.bodies, self.colliders, self.joints):  # an event has added or removed some
+                self._change(*things)
             self._restore_parts(before)
             raise
         self._due = due
@@ -544,9 +637,9 @@ class World(KeepsReadOnlyArrays):
 
         file = file_path(path, "the file of a checkpoint")
         geometry = {body.name: _geometry_digest(body) for body in self.bodies}
-        done = {"frames_done": self.frame_index + 1, "seconds": self.time, "fps": 0.0}
+        done = self.frame_index + 1
         try:
-            checkpoint.save(file, self, "", geometry=geometry, **done)
+            checkpoint.save(file, self, "", frames_done=done, seconds=self.time, fps=0.0, geometry=geometry)
         except OSError as error:
             raise InputError(f"cannot be written: {error.strerror or error}", where=str(file)) from None
 
@@ -626,6 +719,18 @@ class World(KeepsReadOnlyArrays):
 _owners: WeakValueDictionary[int, World] = (
     WeakValueDictionary()
 )  # the world of each body, by the `id` of the body
+
+
+def _without_pairs(
+    contact: Contact, bodies: Sequence[Body], colliders: Sequence[Shape], things: Sequence[Any]
+) -> Contact:
+    """Return contact options without the pairs of bodies and colliders that are no longer among `things`."""
+    names = {thing.name for thing in things}
+    named: tuple[Any, ...] = (*bodies, *colliders)
+    gone = {one.name for one in named} - names
+    if gone.isdisjoint(name for pair in contact.pairs for name in pair):
+        return contact
+    return replace(contact, pairs={pair: how for pair, how in contact.pairs.items() if gone.isdisjoint(pair)})
 
 
 def _owner(body: Body) -> World | None:
