@@ -195,8 +195,7 @@ class World(KeepsReadOnlyArrays):
         before = self.bodies, self.colliders, self.joints, self.contact, self._drawn
         state = self.state()
         kinds = {registry.system_class(body) for body in (*bodies, *self.bodies)}
-        fixed = [kind.__name__ for kind in kinds if not kind.can_change]
-        if fixed:
+        if not all(kind.can_change for kind in kinds):
             raise InputError(
                 "bodies and colliders cannot be added to or removed from a world with fluids while it runs; make a new "
                 "world"
@@ -486,9 +485,7 @@ class World(KeepsReadOnlyArrays):
 
     def _interval(self, index: int, fps: float) -> tuple[int, float]:
         """Return the number of steps to frame `index`, and their length [s]."""
-        if (
-            abs(self.time * fps - (index - 1)) < _SAME_FRAME
-        ):  # a whole interval: all have bitwise the same step
+        if abs(self.time * fps - (index - 1)) < _SAME_FRAME:  # whole intervals have bitwise the same steps
             return self.frame_plan(1.0, fps)[1:]
         left = index / fps - self.time
         steps = max(1, ceil(left / self.dt - 1e-9))
