@@ -9,7 +9,7 @@ SPEED, DIAMETER, REYNOLDS, AIR = 1.0, 0.2, 150.0, 1.2
 tunnel = ct.WindTunnel(
     size=(4.0, 2.0),
     cells=(160, 80),
-    obstacles=[ct.Cylinder((1.0, 1.02, 0.0), (0.0, 0.0, 1.0), DIAMETER / 2, 1.0)],
+    obstacles=[ct.Cylinder((1.0, 1.02, 0.0), axis=(0.0, 0.0, 1.0), radius=DIAMETER / 2, height=1.0)],
     speed=SPEED,
     density=AIR,
     viscosity=AIR * SPEED * DIAMETER / REYNOLDS,

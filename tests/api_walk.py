@@ -384,6 +384,7 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "TopologyChange.copy_to_elements": {"values": lambda: np.zeros(6)},
     "TopologyChange.interpolate": {"values": lambda: np.zeros(8)},
     "TransformedField.transformed": {},
+    "World.load": {"path": lambda: "file.h5"},
     "World.align_to_frame": {"frame": lambda: 1},
     "split_faces": {"faces": lambda: ct.mesh.faces_between(tets(), [0])},
     "compact": {"points": lambda: tets().points, "cells": lambda: tets().cells},

@@ -32,6 +32,7 @@ REFUSED_EXAMPLES = {
     "SurfaceMesh.textured",
     "Texture.from_bytes",
     "Texture.read",
+    "World.load",
     "World.settle",
     "load",
     "read",

@@ -37,7 +37,7 @@ BALL = ct.Sphere((0, 0, 0), 1.0)
         lambda bad: ct.Fluid(block=((0, 0, 0), (1, 1, 1)), particle_radius=0.1, max_particles=bad),
         lambda bad: ct.DFSPH(max_iterations=bad),
         lambda bad: ct.Sphere((0, 0, 0), bad),
-        lambda bad: ct.Gear((0, 0, 0), (0, 0, 1), 1.0, 0.2, teeth=bad),
+        lambda bad: ct.Gear((0, 0, 0), axis=(0, 0, 1), radius=1.0, width=0.2, teeth=bad),
         lambda bad: ct.Wind((1, 0, 0), density=bad),
         lambda bad: ct.World([], dt=bad),
         lambda bad: ct.Voxels(bad),
@@ -106,3 +106,20 @@ def test_counts_have_their_noun():
     assert pluralize(1, "node") == "1 node"
     assert pluralize(0, "node") == "0 nodes"
     assert pluralize(2, "body", "bodies") == "2 bodies"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ct.Cylinder((0, 0, 0), 0.5, 1.0),
+        lambda: ct.Gear((0, 0, 0), 1.0, 0.5),
+        lambda: ct.Box((0, 0, 0), (1, 1, 1), 0.1),
+        lambda: ct.Emitter((0, 0, 0), (1, 0, 0), 1.0, 0.03),
+        lambda: ct.Wind((1, 0, 0), 1.2),
+        lambda: ct.Plasticity(0.1, 0.5),
+        lambda: ct.Contact(0.3, 0.001),
+    ],
+)
+def test_numbers_that_are_easily_mixed_up_need_their_names(make):
+    with pytest.raises(TypeError, match="positional argument"):
+        make()

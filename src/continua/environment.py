@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from math import pi, sin
 
 import numpy as np
@@ -29,6 +29,7 @@ class Wind:
     """
 
     velocity: tuple[float, float, float]
+    _: KW_ONLY
     gust: float = 0.0
     period: float = 1.0
     density: float = 1.2

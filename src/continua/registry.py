@@ -1,5 +1,7 @@
 """The registry of kinds of bodies: how worlds step them, and how scene files, `continua info` and the studio know them.
 
+It also has the names of the linear solvers.
+
 A new kind of body needs these parts, and no other file of Continua changes:
 
 1. The body: a class with the methods of `continua.body.Body`. Its `frame` returns a `BodyFrame`, from which all files,
@@ -31,11 +33,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from continua.errors import InputError, warn_user
+from continua.validation import choice
 
 if TYPE_CHECKING:
+    from continua.linalg import LinearSolver
     from continua.system import Coupling, System
 
 __all__ = [
+    "AUTO_SOLVER",
     "BodyCost",
     "BodyKind",
     "BodySummary",
@@ -43,6 +48,8 @@ __all__ = [
     "body_kinds",
     "coupling_classes",
     "load_plugins",
+    "make_solver",
+    "name_solver",
     "on_new_body_kind",
     "register_body",
     "register_coupling",
@@ -143,6 +150,35 @@ def _load_own() -> None:
     """Import the modules of Continua that register systems and couplings, once."""
     for module in _MODULES:
         import_module(module)
+
+
+# --- linear solvers ---------------------------------------------------------------------------------------------
+
+AUTO_SOLVER = "auto"
+"""The name that leaves the choice of the linear solver to the body."""
+
+_solvers: dict[str, Callable[..., Any] | str] = {
+    "pcg": "continua.linalg:PCG",
+    "merged_pcg": "continua.linalg:MergedPCG",
+    "multigrid": "continua.linalg:Multigrid",
+    "pmultigrid": "continua.linalg:PMultigrid",
+    "direct": "continua.linalg:Direct",
+}
+
+
+def name_solver(name: str, solver: Callable[..., LinearSolver] | str) -> None:
+    """Make a class of linear solvers, or its path "module:Class", known by a name."""
+    if name == AUTO_SOLVER or name in _solvers:
+        raise InputError(f"there is a solver called '{name}' already; choose another name")
+    _solvers[name] = solver
+
+
+def make_solver(name: str, **options: Any) -> LinearSolver | None:
+    """Return a new linear solver by its name, with options as keywords; None for "auto"."""
+    if choice(name, "the name of a solver", (AUTO_SOLVER, *_solvers)) == AUTO_SOLVER:
+        return None
+    made: LinearSolver = _function(_solvers[name])(**options)
+    return made
 
 
 # --- kinds of bodies in scene files -----------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -47,6 +47,8 @@ class WorldContext(ShortRepr):
         contact: Contact options.
         joints: What joins rigid bodies, from `continua.joints`.
         environment: Gravity, wind and time.
+        before: The systems of the same world, by class, before bodies or colliders were added or removed; empty for a
+            new world. Only for the time in which the new systems are made.
     """
 
     bodies: tuple[Body, ...]
@@ -54,6 +56,7 @@ class WorldContext(ShortRepr):
     contact: Contact
     joints: tuple[Any, ...]
     environment: Environment
+    before: dict[type[System], System] = field(default_factory=dict)
 
 
 class System:
@@ -72,8 +75,11 @@ class System:
             that are pushed (solids: 30), so that a push acts in the same step.
         fields: Names of the fields that frames of its bodies compute on request.
         state_prefix: Start of its keys in the state of a world; None makes it from the name of the class.
+        can_change: Whether bodies and colliders can be added to its world, and removed, while it runs. It is made anew
+            then; `WorldContext.before` has the one before.
     """
 
+    can_change: ClassVar[bool] = True
     kinds: ClassVar[tuple[type, ...]] = ()
     order: ClassVar[int] = 0
     fields: ClassVar[tuple[str, ...]] = ()

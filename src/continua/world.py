@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import copy
+import gc
+import hashlib
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import ceil
+from math import ceil, floor
 from types import MappingProxyType
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +31,7 @@ from continua.step_warnings import RateLimiter, WarningTally
 from continua.system import Coupling, System, WorldContext, check_settle
 from continua.validation import (
     choice,
+    file_path,
     flag,
     function,
     instance_of,
@@ -43,6 +48,7 @@ from continua.validation import name as check_name
 
 __all__ = ["World"]
 
+_SAME_FRAME = 1e-6  # times that differ by less, in intervals of frames, are the same frame
 _AT_ONCE = 1e-9  # times that differ by less [s] are the same
 _MOST_BODIES = 10  # in the text of a world
 _MAX_FRAMES = 10**12  # and steps of a frame
@@ -107,20 +113,125 @@ class World(KeepsReadOnlyArrays):
         self._rate_limiter = RateLimiter()
         self._stopwatch = Stopwatch()
         name_bodies(self.bodies, sys._getframe(1))
+        self._refuse_bodies_of_others(self.bodies)
         for body in self.bodies:
             body.prepare(self._environment)
-        context = WorldContext(self.bodies, self.colliders, self.contact, self.joints, self._environment)
-        self.systems: tuple[System, ...] = _make_systems(context)
-        self.couplings: tuple[Coupling, ...] = _make_couplings(self.systems, context)
-        self._parts: tuple[System | Coupling, ...] = (*self.systems, *self.couplings)
-        self._steppers = _steppers(self.systems, self.couplings)
-        self._exposed = _exposed(self._steppers, self.couplings)
+        self.systems: tuple[System, ...] = ()
+        self._assemble()
         self._events: list[tuple[float, Callable[[World], Any]]] = []
         self._due = 0  # events before this one have happened
         self._pre_step_callbacks: list[Callable[[float], Any]] = []
         self._starts_at_equilibrium = flag(start_at_equilibrium, "'start_at_equilibrium' of a world")
         if start_at_equilibrium:
             self._start_at_equilibrium()
+        self._own_bodies()
+
+    def _assemble(self) -> None:
+        """Make the systems and couplings of the present bodies, colliders and joints."""
+        before: dict[type[System], System] = {type(system): system for system in self.systems}
+        context = WorldContext(
+            self.bodies, self.colliders, self.contact, self.joints, self._environment, before
+        )
+        systems = _make_systems(context)
+        self.couplings: tuple[Coupling, ...] = _make_couplings(systems, context)
+        self.systems = systems
+        self._parts: tuple[System | Coupling, ...] = (*self.systems, *self.couplings)
+        self._steppers = _steppers(self.systems, self.couplings)
+        self._exposed = _exposed(self._steppers, self.couplings)
+        before.clear()
+        if self._temporary_colliders:
+            for system in self.systems:
+                system.set_temporary_colliders(self._temporary_colliders)
+
+    def add(self, *things: Body | Shape, joints: Sequence[Any] = ()) -> None:
+        """Add bodies and colliders to the running world, and joints of rigid bodies.
+
+        The others move on as they are, and their contacts keep their forces. A new body begins where it is now; one
+        without a name takes that of the variable, as in a new world. What does not fit is refused, and the world stays
+        as it was. From now on states and files of the world have the body, frames show it, and `reset` takes it to its
+        own start. Worlds with fluids cannot be changed in this way.
+        """
+        bodies = tuple(one for one in things if not isinstance(one, Shape))
+        for body in check_bodies(bodies):
+            if body in self:
+                raise InputError(f"body '{body.name}' is in this world already")
+        self._refuse_bodies_of_others(bodies)
+        name_bodies((*self.bodies, *bodies), sys._getframe(1))
+        colliders = instances_of([one for one in things if isinstance(one, Shape)], Shape, "the colliders")
+        joints = sequence(joints, "the joints of a world")
+        self._change((*self.bodies, *bodies), (*self.colliders, *colliders), (*self.joints, *joints))
+
+    def remove(self, *things: Body | Shape | str) -> None:
+        """Remove bodies, given by themselves or their names, and colliders from the running world.
+
+        The joints of a removed body go with it; the others move on as they are. The body keeps its state, and can be
+        added to another world.
+        """
+        gone = [self.body(one) if isinstance(one, str) else one for one in things]
+        for one in gone:
+            if not any(one is other for other in (*self.bodies, *self.colliders)):
+                raise InputError(f"the world has no body or collider {shortened(one)} that could be removed")
+
+        def kept(some: Iterable[Any]) -> tuple[Any, ...]:
+            return tuple(one for one in some if not any(one is other for other in gone))
+
+        def is_joined(joint: Any) -> bool:
+            joint = getattr(joint, "joint", joint)  # of a motor
+            ends = (getattr(joint, "a", None), getattr(joint, "b", None))
+            bodies = [end[0] if isinstance(end, tuple) else end for end in ends]
+            return any(body is one for body in bodies if body is not None for one in gone)
+
+        joints = tuple(joint for joint in self.joints if not is_joined(joint))
+        bodies = [one for one in gone if not isinstance(one, Shape)]
+        self._change(kept(self.bodies), kept(self.colliders), joints)
+        for body in bodies:
+            body.prepare(Environment(self.gravity.copy(), self.wind))
+
+    def _change(
+        self, bodies: tuple[Body, ...], colliders: tuple[Shape, ...], joints: tuple[Any, ...]
+    ) -> None:
+        """Take over other bodies, colliders and joints; if they are refused, the world stays as it was."""
+        self._follow_topology()
+        before = self.bodies, self.colliders, self.joints, self.contact, self._drawn
+        state = self.state()
+        kinds = {registry.system_class(body) for body in (*bodies, *self.bodies)}
+        if not all(kind.can_change for kind in kinds):
+            raise InputError(
+                "bodies and colliders cannot be added to or removed from a world with fluids while it runs; make a new "
+                "world"
+            )
+        drawn = {id(shape): about for shape, about in self._drawn}
+        try:
+            self.bodies, self.colliders, self.joints = bodies, colliders, joints
+            self.contact = _without_pairs(self.contact, before[0], before[1], (*bodies, *colliders))
+            self._drawn = tuple((shape, drawn.get(id(shape)) or shape.description()) for shape in colliders)
+            for body in bodies:
+                if not any(body is other for other in before[0]):
+                    body.prepare(self._environment)
+            self._assemble()
+        except Exception:
+            for body in bodies:
+                if not any(body is other for other in before[0]):
+                    body.prepare(Environment())
+            self.bodies, self.colliders, self.joints, self.contact, self._drawn = before
+            self._assemble()
+            self._restore_parts(state)
+            raise
+        self.reports = tuple(report for report in self.reports if report.body in self)
+        self._own_bodies()
+
+    def _refuse_bodies_of_others(self, bodies: Iterable[Body]) -> None:
+        """Raise InputError if one of the bodies is in another world, which would move it as well."""
+        for body in bodies:
+            if (other := _owner(body)) is not None and other is not self:
+                raise InputError(
+                    f"body '{body.name}' is in the world '{other.name}', and a body can be in one world only; take it "
+                    f"out there first (`world.remove('{body.name}')`), or give this world a copy of it"
+                )
+
+    def _own_bodies(self) -> None:
+        for body in self.bodies:
+            _owners[id(body)] = self
 
     def add_temporary_collider(self, shape: Shape) -> Callable[[], None]:
         """Let soft and rigid bodies touch another shape until the function that is returned is called.
@@ -160,8 +271,8 @@ class World(KeepsReadOnlyArrays):
 
     @property
     def gravity(self) -> NDArray[np.float64]:
-        """Gravity [m/s2]; set it at any time."""
-        return self._environment.gravity.copy()
+        """Gravity [m/s2], a read-only copy; set it at any time: `world.gravity = (0, 0, 0)`."""
+        return readonly_copy(self._environment.gravity)
 
     @gravity.setter
     def gravity(self, value: ArrayLike) -> None:
@@ -183,6 +294,17 @@ class World(KeepsReadOnlyArrays):
                 return body
         names = ", ".join(body.name for body in self.bodies) or "none"
         raise InputError(f"the world has no body called {shortened(name)} (it has: {names})")
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the body called `name`, as `body` does."""
+        return self.body(name)
+
+    def __iter__(self) -> Iterator[Body]:
+        return iter(self.bodies)
+
+    def __contains__(self, body: object) -> bool:
+        """Return whether the world has a body, given by its name or itself."""
+        return any(one is body or (isinstance(body, str) and one.name == body) for one in self.bodies)
 
     def bodies_of(self, kind: type[Kind]) -> tuple[Kind, ...]:
         """Return the bodies of a class, such as `SoftBody`, in the world's order."""
@@ -325,7 +447,9 @@ class World(KeepsReadOnlyArrays):
     ) -> Iterator[Frame]:
         """Simulate until `seconds` [s] after the start, yielding `fps` frames a second.
 
-        A new world yields the frame at time 0 first. A restored world goes on after its last frame.
+        Frames fall on whole multiples of 1 / `fps`, and the index of a frame is its number among these. A run goes on
+        from the present time: a new world yields the frame at time 0 first, a restored world goes on after its last
+        frame, and after `step` the first interval is as long as it takes to the next frame.
 
         The warnings of the steps are in `Frame.warnings`; the first of each kind, and later ones after 100, 500,
         2500, ... steps with their number, are also raised as Python warnings.
@@ -336,14 +460,18 @@ class World(KeepsReadOnlyArrays):
             sinks: Opened sinks that get every frame.
             progress: Called after every step with the world and the step's reports.
         """
-        frames, steps, dt = self.frame_plan(seconds, fps)
+        frames, _, _ = self.frame_plan(seconds, fps)
         for sink in (sinks := sequence(sinks, "the sinks of a run")):
             function(getattr(sink, "write", None), "'write' of a sink")
         if progress is not None:
             function(progress, "the progress of a run", "a function of the world and the reports of a step")
-        if self.step_index == 0 and self.frame_index == 0:
+        now = round(self.time * fps)
+        on_frame = abs(self.time * fps - now) < _SAME_FRAME
+        if on_frame and now <= frames and (self.step_index == 0 or self.frame_index != now):
+            self.align_to_frame(now, fps)
             yield self._emit(sinks)
-        while self.frame_index < frames:
+        while (index := floor(self.time * fps + _SAME_FRAME) + 1) <= frames:
+            steps, dt = self._interval(index, fps)
             tally = WarningTally()  # complete even if `progress` takes frames of its own
             for _ in range(steps):
                 reports = self.step(dt)
@@ -352,8 +480,16 @@ class World(KeepsReadOnlyArrays):
                     warn_user(warning)
                 if progress is not None:
                     progress(self, reports)
-            self.align_to_frame(self.frame_index + 1, fps)
+            self.align_to_frame(index, fps)
             yield self._emit(sinks, tally.counts)
+
+    def _interval(self, index: int, fps: float) -> tuple[int, float]:
+        """Return the number of steps to frame `index`, and their length [s]."""
+        if abs(self.time * fps - (index - 1)) < _SAME_FRAME:  # whole intervals have bitwise the same steps
+            return self.frame_plan(1.0, fps)[1:]
+        left = index / fps - self.time
+        steps = max(1, ceil(left / self.dt - 1e-9))
+        return steps, left / steps
 
     def align_to_frame(self, frame: int, fps: float) -> None:
         """Say that this moment is a frame of a run: whole frames fall on exact times, whatever steps add up to."""
@@ -470,23 +606,69 @@ class World(KeepsReadOnlyArrays):
         past = sum(moment < time - _AT_ONCE for moment, _ in self._events)
         present = sum(moment <= time + _AT_ONCE for moment, _ in self._events)
         due = min(max(whole_number(state.get("world/events", past), "'world/events'"), past), present)
-        before = self.state()
+        before, things = self.state(), (self.bodies, self.colliders, self.joints)
         try:
             self._set_time(state)
             for _, event in self._events[self._due : due]:
                 event(self)
+            self._check_names(state)
             self._restore_parts(state)
         except Exception:
             self._set_time(before)
+            if things != (self.bodies, self.colliders, self.joints):  # an event has added or removed some
+                self._change(*things)
             self._restore_parts(before)
             raise
         self._due = due
         self.reports = ()
         self._forget_warnings()
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a checkpoint of this moment to a file, from which `load` continues bitwise identically.
+
+        The file has all that moves: time, positions, velocities, plastic deformation, changed meshes, forces of
+        contacts and joints. It does not have what the program made: bodies and their materials, colliders, boundary
+        conditions, joints, gravity and wind. The same lines of the program make these again before `load`.
+        """
+        from continua import checkpoint  # HDF5 is loaded when it is needed
+
+        file = file_path(path, "the file of a checkpoint")
+        geometry = {body.name: _geometry_digest(body) for body in self.bodies}
+        done = self.frame_index + 1
+        try:
+            checkpoint.save(file, self, "", frames_done=done, seconds=self.time, fps=0.0, geometry=geometry)
+        except OSError as error:
+            raise InputError(f"cannot be written: {error.strerror or error}", where=str(file)) from None
+
+    def load(self, path: str | os.PathLike[str]) -> None:
+        """Continue from a checkpoint of a world with the same bodies: one of `save`, or of `continua run`.
+
+        What a checkpoint does not have (see `save`) stays as it is now. A file of other bodies or meshes is refused,
+        and nothing changes.
+        """
+        from continua import checkpoint
+
+        where = str(file_path(path, "the file of a checkpoint"))
+        saved = checkpoint.load(where)
+        for body in self.bodies:
+            if saved.geometry.get(body.name, known := _geometry_digest(body)) != known:
+                raise InputError(f"body '{body.name}' of this checkpoint has another mesh", where=where)
+        self.restore(saved.state)
+
     def _forget_warnings(self) -> None:
         self._warnings.clear()
         self._frame_step = self.step_index
+
+    def _check_names(self, state: Mapping[str, Any]) -> None:
+        """Raise InputError if a state is of other bodies."""
+        names = dict.fromkeys(key.partition("/")[0] for key in state)
+        others = [name for name in names if name != "world" and name not in self]
+        if others:
+            own = ", ".join(body.name for body in self.bodies) or "none"
+            raise InputError(
+                f"the state is of a world with the body '{others[0]}', which this one does not have (it has: {own}); "
+                "make the same bodies first"
+            )
 
     def _set_time(self, state: Mapping[str, Any]) -> None:
         self._environment.time, self._environment.step, self.frame_index = _moment(state)
@@ -505,6 +687,10 @@ class World(KeepsReadOnlyArrays):
         for callback in self._pre_step_callbacks:
             check_picklable(callback, f"a pre-step callback of the world '{self.name}'")
         return super()._own_state()
+
+    def __setstate__(self, state: Any) -> None:
+        super().__setstate__(state)
+        self._own_bodies()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> World:
         made = memo[id(self)] = World.__new__(type(self))
@@ -525,6 +711,38 @@ class World(KeepsReadOnlyArrays):
         if len(shown) < len(self.bodies):
             lines.append(f"  and {len(self.bodies) - len(shown)} more")
         return "\n".join(lines)
+
+
+_owners: WeakValueDictionary[int, World] = (
+    WeakValueDictionary()
+)  # the world of each body, by the `id` of the body
+
+
+def _without_pairs(
+    contact: Contact, bodies: Sequence[Body], colliders: Sequence[Shape], things: Sequence[Any]
+) -> Contact:
+    """Return contact options without the pairs of bodies and colliders that are no longer among `things`."""
+    names = {thing.name for thing in things}
+    named: tuple[Any, ...] = (*bodies, *colliders)
+    gone = {one.name for one in named} - names
+    if gone.isdisjoint(name for pair in contact.pairs for name in pair):
+        return contact
+    return replace(contact, pairs={pair: how for pair, how in contact.pairs.items() if gone.isdisjoint(pair)})
+
+
+def _owner(body: Body) -> World | None:
+    """Return the world that a body is in, or None."""
+    owner = _owners.get(id(body))
+    if owner is None or body not in owner:
+        return None
+    del owner
+    gc.collect()  # nobody may need it any more
+    owner = _owners.get(id(body))
+    return None if owner is None or body not in owner else owner
+
+
+def _geometry_digest(body: Body) -> str:
+    return hashlib.sha256(body.geometry_bytes()).hexdigest()
 
 
 def _moment(state: Mapping[str, Any]) -> tuple[float, int, int]:

@@ -8,11 +8,11 @@ from continua.mesh import SurfaceMesh
 from continua.scene import parse_scene
 
 SHAPES = {
-    "box": ct.Box((1, 2, 3), (1.0, 0.6, 0.4), (0.3, -0.5, 0.9)),
-    "rounded box": ct.Box((1, 2, 3), (1.0, 0.6, 0.4), (0.3, -0.5, 0.9), 0.1),
+    "box": ct.Box((1, 2, 3), (1.0, 0.6, 0.4), rotate=(0.3, -0.5, 0.9)),
+    "rounded box": ct.Box((1, 2, 3), (1.0, 0.6, 0.4), rotate=(0.3, -0.5, 0.9), rounding=0.1),
     "ball of a box": ct.Box((0, 0, 0), (1.0, 1.0, 1.0), rounding=0.5),
-    "cylinder": ct.Cylinder((1, 0, -1), (1, 2, 0), 0.5, 0.8),
-    "rounded cylinder": ct.Cylinder((1, 0, -1), (1, 2, 0), 0.5, 0.8, 0.15),
+    "cylinder": ct.Cylinder((1, 0, -1), axis=(1, 2, 0), radius=0.5, height=0.8),
+    "rounded cylinder": ct.Cylinder((1, 0, -1), axis=(1, 2, 0), radius=0.5, height=0.8, rounding=0.15),
     "capsule": ct.Capsule((0, 0, 0), (0.4, 0.8, 0.2), 0.3),
 }
 

@@ -117,12 +117,40 @@ def test_a_stress_that_is_not_the_derivative_of_the_energy_is_refused():
         (lambda F, p: p.mu * ((F - np.eye(3)) ** 2).sum(), "is rotated"),
         (lambda F, p: p.mu * (3.0 - (F * F).sum() + 3.0 * np.log((F * F).sum() / 3.0)), "not stable at rest"),
         (lambda F, p: np.log((F * F).sum() - 3.0), "no finite energy"),
-        (lambda F, p: p.nothing * F.sum(), "cannot be compiled"),
+        (lambda F, p: p.nothing * F.sum(), r"has no constant 'nothing' \(p has: lam, mu, young, poisson\)$"),
+        (lambda F, p: p.yung * F.sum(), r"no constant 'yung' .*do you mean p\.young\?$"),
+        (lambda F, p: F.nothing, r"cannot be compiled by Numba: Unknown attribute 'nothing' of type array"),
+        (lambda F, p: p.mu * nothing, "name 'nothing' is not defined$"),  # noqa: F821
     ],
 )
 def test_nonsense_is_refused(energy, sentence):
     with pytest.raises(ct.InputError, match=sentence):
         make(energy=energy)()
+
+
+@pytest.mark.parametrize(
+    ("energy", "symmetric"),
+    [
+        (lambda f, p: p.mu * ((f[0] - 1) ** 2 + (f[1] - 1) ** 2 + 1.2 * (f[2] - 1) ** 2), False),
+        (
+            lambda f, p: p.mu * ((f[0] - 1) ** 2 + (f[1] - 1) ** 2 + (f[2] - 1) ** 2 + (f[0] - f[1]) ** 4),
+            False,
+        ),
+        (lambda f, p: p.mu * ((f[0] - 1) ** 2 + (f[1] - 1) ** 2 + (f[2] - 1) ** 2), True),
+        (
+            lambda f, p: (
+                p.mu * ((f[0] - 1) ** 2 + (f[1] - 1) ** 2 + (f[2] - 1) ** 2) + (f[0] * f[1] * f[2] - 1) ** 2
+            ),
+            True,
+        ),
+    ],
+)
+def test_an_energy_that_knows_the_order_of_the_stretches_is_refused(energy, symmetric):
+    if symmetric:
+        make(principal_energy=energy)(1e5, 0.3)
+        return
+    with pytest.raises(ct.InputError, match=r"law Mine .*symmetric in f\[0\], f\[1\] and f\[2\]$"):
+        make(principal_energy=energy)(1e5, 0.3)
 
 
 def test_a_law_needs_one_energy():

@@ -68,7 +68,7 @@ def test_a_hinge_lets_a_door_rotate_about_its_axis_only():
 
 
 def test_a_motor_applies_its_torque_up_to_its_speed():
-    wheel = ct.RigidBody(ct.Cylinder((0, 0, 0), (0, 0, 1), 0.5, 0.1), mass=8.0)
+    wheel = ct.RigidBody(ct.Cylinder((0, 0, 0), axis=(0, 0, 1), radius=0.5, height=0.1), mass=8.0)
     hinge = joints.Hinge(wheel, None, axis=(0, 0, 1))
     world = ct.World([wheel], joints=[hinge, joints.Motor(hinge, speed=3.0, strength=2.0)])
     _run(world, 0.5)

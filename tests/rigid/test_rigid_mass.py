@@ -31,8 +31,8 @@ def test_a_rotated_box_has_the_rotated_inertia():
     [
         ct.Sphere(radius=0.7),
         ct.Capsule((0.0, 0.0, -0.4), (0.0, 0.0, 0.9), 0.3),
-        ct.Cylinder((1.0, 2.0, 3.0), (0.0, 1.0, 1.0), 0.4, 1.3),
-        ct.Box((1.0, 0.0, 0.0), (0.5, 1.0, 2.0), (0.2, 0.4, 0.1)),
+        ct.Cylinder((1.0, 2.0, 3.0), axis=(0.0, 1.0, 1.0), radius=0.4, height=1.3),
+        ct.Box((1.0, 0.0, 0.0), (0.5, 1.0, 2.0), rotate=(0.2, 0.4, 0.1)),
     ],
 )
 def test_primitives_agree_with_fine_meshes_of_themselves(shape):

@@ -514,7 +514,7 @@ def test_a_killed_run_goes_on_bitwise(tmp_path):
     """The state of a changed body goes through a checkpoint into another process."""
     code = """
 import sys, numpy as np, continua as ct
-from continua.output.checkpoint import load, save
+from continua.checkpoint import load, save
 class Holder:
     def __init__(self, body): self.body = body
     def state(self): return {f"beam/{k}": v for k, v in self.body.state().items()}

@@ -108,7 +108,9 @@ def test_a_failed_step_leaves_fluids_solids_and_their_coupling_as_they_were():
 
 
 def test_a_fluid_that_fails_forgets_what_its_emitters_added(monkeypatch):
-    jet = ct.Fluid(emitters=[ct.Emitter((0, 0, 0), (1, 0, 0), 0.03, 1.0)], particle_radius=0.01, name="jet")
+    jet = ct.Fluid(
+        emitters=[ct.Emitter((0, 0, 0), (1, 0, 0), radius=0.03, speed=1.0)], particle_radius=0.01, name="jet"
+    )
     world = ct.World([jet], dt=0.01)
     world.step()
     before, system = world.state(), world.system(ct.Fluid)

@@ -12,6 +12,7 @@ from continua.cli.formatting import bytes_text, pairs, print_json, status, table
 from continua.errors import InputError
 
 if TYPE_CHECKING:
+    from continua.checkpoint import Checkpoint
     from continua.mesh import HexMesh, SurfaceMesh, TetMesh
     from continua.registry import BodySummary
     from continua.scene import Scene
@@ -219,14 +220,17 @@ def _plan(scene: Scene) -> tuple[int, int, float]:
 
 
 def _describe_checkpoint(path: Path, as_json: bool) -> None:
-    from continua.output import checkpoint
+    from continua import checkpoint
     from continua.scene import parse_scene
 
     saved = checkpoint.load(path)
-    scene = parse_scene(saved.scene, path=path, label=str(path))
     time = saved.state.get("world/time", 0.0)
-    frames, _, _ = _plan(scene.with_options(seconds=saved.seconds, fps=saved.fps))
     size = sum(getattr(value, "nbytes", 8) for value in saved.state.values())
+    if not saved.scene:
+        _describe_saved_world(path, saved, float(time), size, as_json)
+        return
+    scene = parse_scene(saved.scene, path=path, label=str(path))
+    frames, _, _ = _plan(scene.with_options(seconds=saved.seconds, fps=saved.fps))
     if as_json:
         print_json(
             {
@@ -251,6 +255,25 @@ def _describe_checkpoint(path: Path, as_json: bool) -> None:
             ("step", f"{int(saved.state.get('world/step', 0)):,}"),
             ("frames", f"{saved.frames_done:,} of {frames + 1:,} at {saved.fps:g} per second"),
             ("bodies", ", ".join(body.name for body in scene.bodies)),
+            ("state", bytes_text(size)),
+            ("written by", f"Continua {saved.version}"),
+        ],
+    )
+
+
+def _describe_saved_world(path: Path, saved: Checkpoint, time: float, size: int, as_json: bool) -> None:
+    """Describe a file of `World.save`, which has no scene."""
+    step, bodies = int(saved.state.get("world/step", 0)), list(saved.geometry)
+    if as_json:
+        print_json({"file": str(path), "time": time, "step": step, "bodies": bodies, "state_bytes": size,
+                    "version": saved.version})  # fmt: skip
+        return
+    pairs(
+        f"{path}: a checkpoint of a world made in Python; continue with `world.load`",
+        [
+            ("time", f"{time:g} s"),
+            ("step", f"{step:,}"),
+            ("bodies", ", ".join(bodies)),
             ("state", bytes_text(size)),
             ("written by", f"Continua {saved.version}"),
         ],

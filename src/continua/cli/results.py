@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from continua import checkpoint
 from continua.atomic_io import atomic_write
+from continua.checkpoint import Checkpoint
 from continua.errors import InputError
-from continua.output import checkpoint
-from continua.output.checkpoint import Checkpoint
 from continua.output.folder import OutputFolder
 from continua.output.lock import FolderLock
 from continua.scene import Scene

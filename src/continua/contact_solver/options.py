@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from math import sqrt
 from typing import Any
 
@@ -37,6 +37,7 @@ class Contact(ShortRepr):
     """
 
     friction: float = 0.5
+    _: KW_ONLY
     restitution: float = 0.0
     thickness: float | None = None
     self_contact: bool = False

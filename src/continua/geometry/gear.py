@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ class Gear(Shape):
 
     kind = "gear"
     center: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    _: KW_ONLY
     axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
     radius: float = 1.0
     width: float = 1.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -128,6 +128,7 @@ class Box(_FramedShape):
     kind = "box"
     center: tuple[float, float, float] = (0.0, 0.0, 0.0)
     size: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    _: KW_ONLY
     rotate: tuple[float, float, float] = (0.0, 0.0, 0.0)
     rounding: float = 0.0
 
@@ -169,6 +170,7 @@ class Cylinder(_FramedShape):
 
     kind = "cylinder"
     center: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    _: KW_ONLY
     axis: tuple[float, float, float] = (0.0, 1.0, 0.0)
     radius: float = 0.5
     height: float = 1.0

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 import warnings
 from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from itertools import permutations
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["CustomLaw"]
 
 _FUNCTIONS = ("energy", "stress", "tangent", "principal_energy")
+_CONSTANTS = "constants_of_the_law"  # the type of p, in the compiler's messages
 _STATES = 12  # random states at which a law is checked
 _TOLERANCE = 1e-5  # of the stiffness: error of a stress, or of the energy under rotation
 
@@ -31,9 +36,20 @@ def _text(F: NDArray[np.float64]) -> str:
 
 def _reason(error: Exception) -> str:
     """Return the most informative line of a compiler's message."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    informative = [line for line in lines if not line.startswith(("Failed in", "During:", "[1]", "- "))]
+    lines = [line.strip() for line in _plain(error).splitlines() if line.strip()]
+    informative = [line for line in lines if not line.startswith(("Failed in", "During:", "- "))]
     return (informative or lines or [type(error).__name__])[0]
+
+
+def _plain(error: Exception) -> str:
+    """Return the text of an error without the colours of a terminal."""
+    return re.sub("\x1b\\[[0-9;]*m", "", str(error))
+
+
+def _unknown_constant(error: Exception) -> str | None:
+    """Return the name of the constant that a law asks for and does not have, or None."""
+    found = re.search(rf"Unknown attribute '(\w+)' of type {_CONSTANTS}\(", _plain(error))
+    return None if found is None else found[1]
 
 
 def _states() -> NDArray[np.float64]:
@@ -67,7 +83,8 @@ class CustomLaw(Law):
     it.
 
     A law is checked when it is created: no stress at rest, a stress that is the derivative of the energy, invariance
-    under rotation (unless the class sets `is_rotation_invariant = False`).
+    under rotation (unless the class sets `is_rotation_invariant = False`), and a `principal_energy` that does not
+    depend on the order of the stretches.
 
     Example:
         ```python
@@ -129,6 +146,9 @@ class CustomLaw(Law):
             return 1.0
         return 1.0 / (STRETCH_STEP if "principal_energy" in self._functions else STEP)
 
+    def _named_constants(self) -> dict[str, float]:
+        return dict(zip(("lam", "mu", *self._keys()), self.constants, strict=True))
+
     def _keys(self) -> list[str]:
         return [field.name for field in fields(self) if field.name != "density"]
 
@@ -155,7 +175,7 @@ class CustomLaw(Law):
             raise InputError(
                 f"the law {type(self).__name__} must not name a field lam or mu; it has both already"
             )
-        given: Any = namedtuple("given", keys)  # type: ignore[misc]
+        given: Any = namedtuple(_CONSTANTS, keys)  # type: ignore[misc]
         space: dict[str, Any] = {"given": given, "__name__": __name__}
         exec(f"def named(p): return given({', '.join(f'p[{k}]' for k in range(len(keys)))})", space)
         named = numba.njit(space["named"])
@@ -173,6 +193,13 @@ class CustomLaw(Law):
         try:
             energy, stress, tangent = self.energy(rest), self.stress(rest), self.tangent(rest)
         except Exception as error:  # anything that a user's function can raise while Numba compiles it
+            if (unknown := _unknown_constant(error)) is not None:
+                names = ["lam", "mu", *self._keys()]
+                near = difflib.get_close_matches(unknown, names, 1)
+                hint = f"; do you mean p.{near[0]}?" if near else ""
+                raise InputError(
+                    f"{what} has no constant '{unknown}' (p has: {', '.join(names)}){hint}"
+                ) from error
             raise InputError(f"{what} cannot be compiled by Numba: {_reason(error)}") from error
         if not (np.isfinite(energy) and np.isfinite(stress).all() and np.isfinite(tangent).all()):
             raise InputError(f"{what} has no finite energy, stress and tangent at rest")
@@ -185,6 +212,7 @@ class CustomLaw(Law):
             raise InputError(f"{what} is not stable at rest: its energy falls in some direction from F = 1")
         self._check_derivatives(what, scale)
         self._check_rotation(what, scale)
+        self._check_symmetry(what, scale)
         mirrored = self.energy(np.diag([1.0, 0.9, -0.5])) + self.energy(np.zeros((3, 3)))
         if not np.isfinite(mirrored):
             warnings.warn(
@@ -219,6 +247,21 @@ class CustomLaw(Law):
                 raise InputError(
                     f"the {given} of {what} is not the derivative of its {source}: off by {off[worst]:.3g} Pa "
                     f"({part:.2g} %) at F = {_text(states[worst])}"
+                )
+
+    def _check_symmetry(self, what: str, scale: float) -> None:
+        """Raise InputError if the energy depends on the order of the stretches, which no material knows."""
+        if "principal_energy" not in self._functions:
+            return
+        energy, p = self._functions["principal_energy"], SimpleNamespace(**self._named_constants())
+        for state in _states():
+            f = tuple(np.linalg.svd(state, compute_uv=False).tolist())
+            values = [float(energy(order, p)) for order in permutations(f)]
+            if not max(values) - min(values) <= _TOLERANCE * scale:
+                raise InputError(
+                    f"{what} changes its energy by {max(values) - min(values):.3g} J/m3 when the stretches "
+                    f"({', '.join(f'{x:.3g}' for x in f)}) change places; their order has no meaning, so the energy "
+                    "must be symmetric in f[0], f[1] and f[2]"
                 )
 
     def _check_rotation(self, what: str, scale: float) -> None:

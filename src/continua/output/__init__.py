@@ -1,7 +1,8 @@
 """Sinks: files for ParaView, USD and glTF viewers, meshes, pictures, films, replays; and checkpoints."""
 
+from continua import checkpoint
+from continua.checkpoint import Checkpoint
 from continua.frames import RunInfo, Sink
-from continua.output.checkpoint import Checkpoint
 from continua.output.folder import OutputFolder
 from continua.output.glb import GlbSink
 from continua.output.pictures import GifSink, Mp4Sink, PngSink, WebpSink
@@ -29,6 +30,7 @@ __all__ = [
     "VtiSink",
     "VtuSink",
     "WebpSink",
+    "checkpoint",
     "make_sink",
     "register_sink",
 ]

@@ -116,28 +116,29 @@ class RigidInstances(KeepsReadOnlyArrays):
 
     @property
     def inertia(self) -> NDArray[np.float64]:
-        """Principal moments of inertia of one instance [kg m2], shape [3]."""
-        return self.mass_each * self.geometry.inertia
+        """Principal moments of inertia of one instance [kg m2], shape [3]; a read-only copy."""
+        return readonly_copy(self.mass_each * self.geometry.inertia)
 
     @property
     def centers_of_mass(self) -> NDArray[np.float64]:
-        """Centres of mass [m], shape [k, 3]; a copy."""
-        return self._x.copy()
+        """Centres of mass [m], shape [k, 3]; a read-only copy."""
+        return readonly_copy(self._x)
 
     @property
     def rotations(self) -> NDArray[np.float64]:
-        """Rotations from the start, shape [k, 3, 3]."""
-        return matrices_from_quaternions(self._q) @ np.swapaxes(matrices_from_quaternions(self._rest_q), 1, 2)
+        """Rotations from the start, shape [k, 3, 3]; a read-only copy."""
+        rest = np.swapaxes(matrices_from_quaternions(self._rest_q), 1, 2)
+        return readonly_copy(matrices_from_quaternions(self._q) @ rest)
 
     @property
     def center_velocities(self) -> NDArray[np.float64]:
-        """Velocities of the centres of mass [m/s], shape [k, 3]; a copy."""
-        return self._v[:, :3].copy()
+        """Velocities of the centres of mass [m/s], shape [k, 3]; a read-only copy."""
+        return readonly_copy(self._v[:, :3])
 
     @property
     def angular_velocities(self) -> NDArray[np.float64]:
-        """Angular velocities [rad/s], shape [k, 3]; a copy."""
-        return self._v[:, 3:].copy()
+        """Angular velocities [rad/s], shape [k, 3]; a read-only copy."""
+        return readonly_copy(self._v[:, 3:])
 
     def pose(self, instance: int) -> Pose:
         """Return the pose of the principal axes of an instance; the translation is its centre of mass."""
@@ -154,8 +155,8 @@ class RigidInstances(KeepsReadOnlyArrays):
 
     @property
     def positions(self) -> NDArray[np.float64]:
-        """Positions of the surfaces' nodes [m], shape [n, 3]."""
-        return self._placed(self._x, self._q)
+        """Positions of the surfaces' nodes [m], shape [n, 3]; a read-only copy."""
+        return readonly_copy(self._placed(self._x, self._q))
 
     @cached_property
     def rest_positions(self) -> NDArray[np.float64]:
@@ -177,9 +178,9 @@ class RigidInstances(KeepsReadOnlyArrays):
 
     @property
     def velocities(self) -> NDArray[np.float64]:
-        """Velocities of the surfaces' nodes [m/s], shape [n, 3]."""
+        """Velocities of the surfaces' nodes [m/s], shape [n, 3]; a read-only copy."""
         arms = self.positions.reshape(self.count, -1, 3) - self._x[:, None]
-        return (self._v[:, None, :3] + np.cross(self._v[:, None, 3:], arms)).reshape(-1, 3)
+        return readonly_copy((self._v[:, None, :3] + np.cross(self._v[:, None, 3:], arms)).reshape(-1, 3))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -223,8 +224,8 @@ class RigidInstances(KeepsReadOnlyArrays):
     ) -> None:
         """Add forces [N] at the centres and torques [N m], for all [3] or each [k, 3], for the next step only.
 
-        Other parts of a world, such as a fluid, act on a body in this way; see `World.exchange`. An `added_mass` [kg],
-        shape [k], is inertia without weight in that step, distributed like the body's own mass.
+        Other parts of a world, such as a fluid, act on a body in this way; see `World.add_pre_step_callback`. An
+        `added_mass` [kg], shape [k], is inertia without weight in that step, distributed like the body's own mass.
         """
         loads = self._wrenches(force, torque)
         if added_mass is not None:
@@ -326,10 +327,10 @@ class RigidInstances(KeepsReadOnlyArrays):
 
     def frame(self, fields: Iterable[str] = ()) -> BodyFrame:
         """Return an immutable snapshot."""
-        positions = readonly_copy(self.positions)
+        positions = self.positions
         computed = {
             "displacement": Field(readonly_copy(positions - self.rest_positions), "m"),
-            "velocity": Field(readonly_copy(self.velocities), "m/s"),
+            "velocity": Field(self.velocities, "m/s"),
             "contact_force": Field(readonly_copy(self._contacts.at_nearest(positions)), "N"),
         }
         return BodyFrame(
@@ -405,18 +406,18 @@ class RigidBody(RigidInstances):
 
     @property
     def center_of_mass(self) -> NDArray[np.float64]:
-        """Centre of mass [m], shape [3]; a copy."""
-        return self._x[0].copy()
+        """Centre of mass [m], shape [3]; a read-only copy."""
+        return readonly_copy(self._x[0])
 
     @property
     def rotation(self) -> NDArray[np.float64]:
-        """Rotation from the start, shape [3, 3]."""
+        """Rotation from the start, shape [3, 3]; a read-only copy."""
         return self.rotations[0]
 
     @property
     def velocity(self) -> NDArray[np.float64]:
-        """Velocity of the centre of mass [m/s], shape [3]; set it at any time."""
-        return self._v[0, :3].copy()
+        """Velocity of the centre of mass [m/s], shape [3], a read-only copy; set it at any time."""
+        return readonly_copy(self._v[0, :3])
 
     @velocity.setter
     def velocity(self, value: ArrayLike) -> None:
@@ -424,8 +425,8 @@ class RigidBody(RigidInstances):
 
     @property
     def angular_velocity(self) -> NDArray[np.float64]:
-        """Angular velocity [rad/s], shape [3]; set it at any time."""
-        return self._v[0, 3:].copy()
+        """Angular velocity [rad/s], shape [3], a read-only copy; set it at any time."""
+        return readonly_copy(self._v[0, 3:])
 
     @angular_velocity.setter
     def angular_velocity(self, value: ArrayLike) -> None:

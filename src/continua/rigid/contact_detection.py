@@ -105,6 +105,20 @@ class RigidContactDetector:
         self._previous_first = np.array(state["first"], np.int32)
         self._warm_start = np.array(state["memory"], np.float64).reshape(-1, 8)
 
+    def take_warm_start(self, before: RigidContactDetector, rows: NDArray[np.int64]) -> None:
+        """Take over the impulses of a detector with other instances; `rows` are the new ones of its, -1 if gone."""
+        n, count = len(before._rigid_state.X), len(self._rigid_state.X)
+        pairs = rows[np.column_stack([before._previous_keys // n, before._previous_keys % n])]
+        stay = np.flatnonzero((pairs >= 0).all(axis=1))
+        keys = pairs[stay, 0] * count + pairs[stay, 1]
+        stay = stay[np.argsort(keys, kind="stable")]
+        lengths = np.diff(before._previous_first)[stay]
+        starts = before._previous_first[:-1][stay]
+        contacts = [np.arange(a, a + k) for a, k in zip(starts.tolist(), lengths.tolist(), strict=True)]
+        self._previous_keys = np.sort(keys)
+        self._previous_first = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+        self._warm_start = before._warm_start[np.concatenate([np.zeros(0, np.int64), *contacts])]
+
     @timed("contact search")
     def detect(
         self, dt: float, h: float, free_fall: float, subset: NDArray[np.bool_] | None = None

@@ -147,7 +147,9 @@ def _cylinder(
     r: float, h: float, center: NDArray[np.float64], rotation: NDArray[np.float64]
 ) -> RigidGeometry:
     transverse = 0.25 * r * r + h * h / 3.0
-    points, triangles = Cylinder((0.0, 0.0, 0.0), (0.0, 0.0, 1.0), r, 2.0 * h).local_triangles()
+    points, triangles = Cylinder(
+        (0.0, 0.0, 0.0), axis=(0.0, 0.0, 1.0), radius=r, height=2.0 * h
+    ).local_triangles()
     return RigidGeometry(
         CYLINDER, np.array([r, h, 0.0]), 2.0 * pi * r * r * h, np.array([transverse, transverse, 0.5 * r * r]), center,
         rotation, SurfaceMesh(points, triangles), min(r, h),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from continua.frames import readonly_copy
 from continua.validation import index, number, vector3
 
 if TYPE_CHECKING:
@@ -56,8 +57,8 @@ class RigidPull:
 
     @property
     def force(self) -> NDArray[np.float64]:
-        """The force on the body in the last step [N]."""
-        return self._force.copy()
+        """The force on the body in the last step [N]; a read-only copy."""
+        return readonly_copy(self._force)
 
     def store_force(self, force: NDArray[np.float64]) -> None:
         """Store the force on the body in the last step [N]."""

@@ -154,6 +154,23 @@ class RigidState:
         half[2] += self.size[i, 1]
         return np.stack([-half, half])
 
+    def rows_of(self, before: RigidState) -> NDArray[np.int64]:
+        """Return the row of each row of another state, by the same body or collider; -1 for those that are gone."""
+        rows = np.full(len(before.X), -1, np.int64)
+        for start, body in zip(before.starts, before.bodies, strict=False):
+            for own_start, own in zip(self.starts, self.bodies, strict=False):
+                if own is body:
+                    rows[start : start + body.count] = own_start + np.arange(body.count)
+        parts = [(id(self.colliders[part[0]]), i) for i, part in enumerate(self._collider_parts, self.count)]
+        for i, part in enumerate(before._collider_parts, before.count):
+            collider = before.colliders[part[0]]
+            number = sum(other[0] == part[0] for other in before._collider_parts[: i - before.count])
+            own_parts = [row for which, row in parts if which == id(collider)]
+            if number < len(own_parts):
+                rows[i] = own_parts[number]
+        rows[-1] = len(self.X) - 1
+        return rows
+
     def update_derived(self) -> None:
         """Update rotations and inverse inertias after the bodies' poses or masses were changed."""
         for number, body in enumerate(self.bodies):

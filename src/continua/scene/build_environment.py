@@ -47,7 +47,14 @@ def build_contact(spec: environment.Contact) -> Contact:
         (pair.between[0], pair.between[1]): pair.model_dump(exclude={"between"}, exclude_none=True)
         for pair in spec.pairs
     }
-    return Contact(spec.friction, spec.restitution, spec.thickness, spec.self_contact, pairs, spec.budget_ms)
+    return Contact(
+        spec.friction,
+        restitution=spec.restitution,
+        thickness=spec.thickness,
+        self_contact=spec.self_contact,
+        pairs=pairs,
+        budget_ms=spec.budget_ms,
+    )
 
 
 def build_collider(scene: Scene, spec: Any, *key: str | int) -> Shape:
@@ -70,18 +77,18 @@ def build_collider(scene: Scene, spec: Any, *key: str | int) -> Shape:
                 return Box(
                     spec.center,
                     spec.size,
-                    turn_vector(spec.rotate),
-                    spec.rounding,
+                    rotate=turn_vector(spec.rotate),
+                    rounding=spec.rounding,
                     inside=spec.inside,
                     **answer,
                 )
             case environment.Cylinder():
                 return Cylinder(
                     spec.center,
-                    spec.axis,
-                    spec.radius,
-                    spec.height,
-                    spec.rounding,
+                    axis=spec.axis,
+                    radius=spec.radius,
+                    height=spec.height,
+                    rounding=spec.rounding,
                     inside=spec.inside,
                     **answer,
                 )
@@ -94,7 +101,15 @@ def build_collider(scene: Scene, spec: Any, *key: str | int) -> Shape:
                 animation = build_animation(spec, scene)
                 return AnimatedMeshShape(animation, spec.rounding, spec.two_sided, **answer)
             case environment.Gear():
-                return Gear(spec.center, spec.axis, spec.radius, spec.width, spec.teeth, spec.depth, **answer)
+                return Gear(
+                    spec.center,
+                    axis=spec.axis,
+                    radius=spec.radius,
+                    width=spec.width,
+                    teeth=spec.teeth,
+                    depth=spec.depth,
+                    **answer,
+                )
     raise TypeError(f"unknown collider {spec!r}")
 
 

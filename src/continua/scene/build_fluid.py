@@ -31,7 +31,9 @@ def build_fluid(scene: Scene, number: int) -> sph.Fluid:
             None if spec.block is None else (spec.block.min, spec.block.max),
             mesh=mesh,
             emitters=[
-                sph.Emitter(e.center, e.direction, e.radius, e.speed, e.start, to_inf(e.stop))
+                sph.Emitter(
+                    e.center, e.direction, radius=e.radius, speed=e.speed, start=e.start, stop=to_inf(e.stop)
+                )
                 for e in spec.emitters
             ],
             drains=[sph.Drain(drain.min, drain.max) for drain in spec.drains],

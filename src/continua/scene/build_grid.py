@@ -54,7 +54,14 @@ def build_grid_fluid(scene: Scene, number: int) -> GridFluid:
         with scene.at(*key, "inflow", k):
             stop = to_inf(source.stop)
             inflow.append(
-                Inflow(place, source.smoke, source.temperature, source.velocity, source.start, stop)
+                Inflow(
+                    place,
+                    smoke=source.smoke,
+                    temperature=source.temperature,
+                    velocity=source.velocity,
+                    start=source.start,
+                    stop=stop,
+                )
             )
     with scene.at(*key):
         return Smoke(

@@ -72,12 +72,12 @@ def _solid(spec: rigid.RigidBody, scene: Scene) -> Any:
         case rigid.RigidBox(size=size):
             x, y, z = (scale * side for side in size)
             turn = (float(vector[0]), float(vector[1]), float(vector[2]))
-            return Box(at, (x, y, z), turn)
+            return Box(at, (x, y, z), rotate=turn)
         case rigid.RigidCapsule(radius=radius, length=length):
             half = 0.5 * scale * length * up
             return Capsule(tuple((shift - half).tolist()), tuple((shift + half).tolist()), scale * radius)
         case rigid.RigidCylinder(radius=radius, height=height):
-            return Cylinder(at, tuple(up.tolist()), scale * radius, scale * height)
+            return Cylinder(at, axis=tuple(up.tolist()), radius=scale * radius, height=scale * height)
     raise TypeError(f"unknown shape {spec.shape!r}")
 
 

@@ -13,17 +13,16 @@ from continua.errors import InputError
 from continua.scene import selectors
 from continua.scene.errors import Location
 from continua.scene.models import Scene
+from continua.solids.selection import on_side
 from continua.validation import unit_vector
 
 __all__ = ["select", "select_nodes", "select_parts"]
-
-_SIDES = {"left": (0, 0), "right": (0, 1), "bottom": (1, 0), "top": (1, 1), "back": (2, 0), "front": (2, 1)}
 
 
 def select(where: Any, mesh: meshes.VolumeMesh, positions: NDArray[np.float64]) -> NDArray[np.intp] | str:
     """Return what a selector chooses among rest `positions` [n, 3]: numbers of nodes, or a region's name."""
     if isinstance(where, str):
-        return np.flatnonzero(_side(where, positions))
+        return np.flatnonzero(on_side(where, positions))
     match where:
         case selectors.BoxSelector():
             inside = (positions >= np.array(where.min)) & (positions <= np.array(where.max))
@@ -46,15 +45,6 @@ def select(where: Any, mesh: meshes.VolumeMesh, positions: NDArray[np.float64]) 
         case selectors.RegionSelector():
             return where.region
     raise TypeError(f"unknown selector {where!r}")
-
-
-def _side(word: str, positions: NDArray[np.float64]) -> NDArray[np.bool_]:
-    if word == "all":
-        return np.ones(len(positions), dtype=bool)
-    axis, end = _SIDES[word]
-    low, high = positions.min(axis=0), positions.max(axis=0)
-    slack = 1e-6 * float(np.linalg.norm(high - low))
-    return positions[:, axis] >= high[axis] - slack if end else positions[:, axis] <= low[axis] + slack
 
 
 def select_parts(

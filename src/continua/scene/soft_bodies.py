@@ -50,7 +50,7 @@ class Plasticity(Model):
     )
     hardening: Number = option("Increase of the yield strain per plastic strain.", 0.0, ge=0, le=1e6)
     creep: Number | None = option(
-        "Decay rate of the strain above the yield strain; immediate by default.",
+        "Decay rate of the excess of the strain over the yield strain; immediate by default.",
         None,
         unit="1/s",
         ge=0,
@@ -59,7 +59,7 @@ class Plasticity(Model):
     preserve_volume: Flag = option("Whether the flow preserves the volume, as for metal and clay.", False)
     limit: Number = option("Maximum plastic stretch; the minimum is its inverse.", 3.0, gt=1, le=1e3)
     limit_by_norm: Flag = option(
-        "Whether the norm of the logarithmic stretches is limited instead, which preserves the volume.", False
+        "Whether the norm of the logarithmic stretches is limited instead of each of them.", False
     )
     goal: Vector | None = option(
         "Stretches along x, y and z of a goal shape; it flows only where this reduces the distance to it.",

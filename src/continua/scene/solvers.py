@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args
 
 from pydantic import Tag
 
 from continua.errors import InputError
+from continua.registry import AUTO_SOLVER, make_solver, name_solver
 from continua.scene.registration import FromRegistry, rebuild_models
 from continua.scene.types import Count, Flag, Model, Number, by_type, option
 
@@ -23,7 +22,6 @@ __all__ = [
     "PMultigrid",
     "Pcg",
     "Solver",
-    "SolverKind",
     "build_solver",
     "register_solver",
 ]
@@ -92,24 +90,17 @@ class Direct(Model):
     type: Literal["direct"] = option("Sparse factorisation.")
 
 
-@dataclass(frozen=True)
-class SolverKind:
-    """A solver that scenes may name.
-
-    Attributes:
-        model: Its scene model, with `type: Literal[name]` and its options.
-        solver: Class of the solver, which takes the options as keywords, or its path "module:Class".
-    """
-
-    model: type[Model]
-    solver: Callable[..., LinearSolver] | str
-
-
-_solvers: dict[str, SolverKind] = {}
+_models: dict[str, type[Model]] = {  # those of Continua, named in `continua.registry`; others are registered
+    "pcg": Pcg,
+    "merged_pcg": MergedPcg,
+    "multigrid": Multigrid,
+    "pmultigrid": PMultigrid,
+    "direct": Direct,
+}
 
 
 def register_solver(model: type[Model], solver: Callable[..., LinearSolver] | str) -> None:
-    """Register a solver for scene files, under the `type` of its model.
+    """Register a solver for scene files and for `SoftBody(solver=...)`, under the `type` of its model.
 
     Args:
         model: Its scene model: derived from `scene.types.Model`, with `type: Literal[name]` and its options.
@@ -121,36 +112,23 @@ def register_solver(model: type[Model], solver: Callable[..., LinearSolver] | st
         raise InputError(
             f"the model {model.__name__} of a solver must have the key 'type: Literal[\"name\"]'"
         )
-    if names[0] == "auto" or names[0] in _solvers:
-        raise InputError(f"there is a solver called '{names[0]}' already; choose another name")
-    _solvers[names[0]] = SolverKind(model, solver)
+    name_solver(names[0], solver)
+    _models[names[0]] = model
     rebuild_models()
 
 
 def build_solver(spec: Any) -> LinearSolver | None:
     """Return the solver that a scene names, a word or a model; None for "auto"."""
-    if spec == "auto":
-        return None
-    kind = _solvers[spec if isinstance(spec, str) else spec.type]
-    options = {} if isinstance(spec, str) else spec.model_dump(exclude={"type"})
-    if isinstance(kind.solver, str):
-        module, _, name = kind.solver.partition(":")
-        return getattr(import_module(module), name)(**options)
-    return kind.solver(**options)
-
-
-register_solver(Pcg, "continua.linalg:PCG")
-register_solver(MergedPcg, "continua.linalg:MergedPCG")
-register_solver(Multigrid, "continua.linalg:Multigrid")
-register_solver(PMultigrid, "continua.linalg:PMultigrid")
-register_solver(Direct, "continua.linalg:Direct")
+    if isinstance(spec, str):
+        return make_solver(spec)
+    return make_solver(spec.type, **spec.model_dump(exclude={"type"}))
 
 
 def _union() -> Any:
     """Return the union of a word and the models of all solvers."""
-    word = Annotated[Literal[("auto", *_solvers)], Tag("word")]  # type: ignore[valid-type]
-    models = tuple(Annotated[kind.model, Tag(name)] for name, kind in _solvers.items())
-    return Annotated[Union[(word, *models)], by_type("word", *_solvers)]
+    word = Annotated[Literal[(AUTO_SOLVER, *_models)], Tag("word")]  # type: ignore[valid-type]
+    models = tuple(Annotated[model, Tag(name)] for name, model in _models.items())
+    return Annotated[Union[(word, *models)], by_type("word", *_models)]
 
 
 if TYPE_CHECKING:

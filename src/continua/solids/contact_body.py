@@ -62,7 +62,7 @@ class SoftContactBody:
     def surface(self) -> ContactSurface:
         """The outer surface, which bounds the body, with its pieces."""
         if self._surface is None:
-            elements, triangles = self._body._elements, self._body.triangles
+            elements, triangles = self._body._elements, self._body._surface.triangles
             pieces = connected_pieces(elements.elements, elements.node_count)
             several = len(triangles) > 0 and bool((pieces[triangles[:, 0]] != pieces[triangles[0, 0]]).any())
             label = (

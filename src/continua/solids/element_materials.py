@@ -128,8 +128,8 @@ class ElementMaterials:
     def _deviatoric(self, law: Law) -> Law:
         if law.volume is None:
             raise InputError(
-                f"the incompressible body '{self._body}' needs a law whose resistance to a change of volume can be left "
-                f"out, and {type(law).__name__} has none of its own; take Corotated or NeoHookean"
+                f"the incompressible body '{self._body}' needs a law whose resistance to a change of volume can be "
+                f"left out, and {type(law).__name__} has none of its own; take Corotated or NeoHookean"
             )
         if not law.young > 0.0:
             raise InputError(

@@ -39,7 +39,14 @@ from continua.validation import instance_of, state_arrays, whole_number
 if TYPE_CHECKING:
     from continua.solids.soft_body import SoftBody
 
-__all__ = ["InitialTopology", "apply_change", "return_to_initial", "take_topology", "topology_state"]
+__all__ = [
+    "InitialTopology",
+    "apply_change",
+    "nodal_coefficients",
+    "return_to_initial",
+    "take_topology",
+    "topology_state",
+]
 
 _REMEMBERED = 8  # earlier topologies whose boundary conditions are known exactly
 _ARRAYS = ("points", "cells", "node_parents", "weights", "element_parents")
@@ -83,7 +90,7 @@ class InitialTopology:
             node_count=elements.node_count,
             parts=[part for part, _ in body.parts],
             velocities=body._initial_v.copy(),
-            paint=None if paint is None else (paint, _coefficients(elements, paint)),
+            paint=None if paint is None else (paint, nodal_coefficients(elements, paint)),
             plasticity=plasticity,
             goal=_goal_coefficients(elements, plasticity),
             skin=None if body._skin is None else (body._skin, body._skin_elements),
@@ -397,7 +404,7 @@ def _check_arrays(name: str, targets: Mapping[str, NDArray], state: Mapping[str,
     state_arrays(state, shapes, f"body '{name}'", optional=("solver",))
 
 
-def _coefficients(elements: Elements, values: NDArray[np.float64]) -> NDArray[np.float64]:
+def nodal_coefficients(elements: Elements, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the coefficients of a field with given values at the nodes."""
     return elements.coefficients(values) if elements.order > 1 else values  # type: ignore[attr-defined]
 
@@ -406,7 +413,7 @@ def _goal_coefficients(elements: Elements, plasticity: Plasticity | None) -> NDA
     """Return the coefficients of the goal of plasticity, if it is given by positions."""
     if plasticity is None or plasticity.goal is None or callable(plasticity.goal):
         return None
-    return _coefficients(elements, np.asarray(plasticity.goal, dtype=np.float64))
+    return nodal_coefficients(elements, np.asarray(plasticity.goal, dtype=np.float64))
 
 
 def note_velocities(body: SoftBody) -> None:

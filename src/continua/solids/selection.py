@@ -1,4 +1,4 @@
-"""Selection of nodes, elements and faces: by a function of rest positions, a mask, indices, or a region's name."""
+"""Selection of nodes, elements and faces: by a function of rest positions, a mask, indices, a region or a side."""
 
 from __future__ import annotations
 
@@ -12,9 +12,39 @@ from continua.errors import InputError
 from continua.mesh import VolumeMesh
 from continua.validation import shortened
 
-__all__ = ["Where", "choose", "region_elements", "select_elements", "select_nodes"]
+__all__ = [
+    "SIDES",
+    "Where",
+    "choose",
+    "on_side",
+    "region_elements",
+    "select_elements",
+    "select_nodes",
+    "side_of",
+]
 
 Where = Callable[[NDArray[np.float64]], NDArray[np.bool_]] | NDArray | list[int] | str | int
+
+SIDES = {"left": (0, 0), "right": (0, 1), "bottom": (1, 0), "top": (1, 1), "back": (2, 0), "front": (2, 1)}
+"""The sides of a body: the axis, and 0 for its lower or 1 for its upper end."""
+
+_SIDE_SLACK = 1e-6  # of the size of a body
+
+
+def on_side(word: str, points: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which of `points` [n, 3] are on one of `SIDES` of their bounding box, or True for all if it is "all"."""
+    if word == "all":
+        return np.ones(len(points), dtype=bool)
+    axis, end = SIDES[word]
+    low, high = points.min(axis=0), points.max(axis=0)
+    slack = _SIDE_SLACK * float(np.linalg.norm(high - low))
+    return points[:, axis] >= high[axis] - slack if end else points[:, axis] <= low[axis] + slack
+
+
+def side_of(where: Any, points: NDArray[np.float64], mesh: VolumeMesh) -> NDArray[np.bool_] | None:
+    """Return which of `points` [n, 3] are on a side, or None if `where` is no side; regions of that name go first."""
+    is_side = isinstance(where, str) and where in SIDES and where not in mesh.regions
+    return on_side(where, points) if is_side else None
 
 
 def select_nodes(
@@ -24,22 +54,27 @@ def select_nodes(
 
     Args:
         where: Function of rest positions [n, 3] that returns a mask, or a mask [n], or node indices, or the
-            name of a region of the mesh ("all" is everything).
+            name of a region of the mesh ("all" is everything), or one of `SIDES`.
         rest: Rest positions of the nodes [n, 3].
         elements: Nodes of the elements, for regions.
         mesh: The mesh, for regions.
         what: What the selection is for, such as "pin".
     """
+    if (side := side_of(where, rest, mesh)) is not None:
+        where = side
     if isinstance(where, str):
         return np.unique(elements[region_elements(where, mesh, what)]).astype(np.int32)
     return choose(where, rest, what, "node")
 
 
 def select_elements(where: Any, mesh: VolumeMesh, what: str) -> NDArray[np.int32]:
-    """Return the sorted numbers of the selected elements; functions get the element centres [m, 3]."""
+    """Return the sorted numbers of the selected elements; functions and sides get the element centres [m, 3]."""
+    centers = mesh.points[mesh.cells].mean(axis=1)
+    if (side := side_of(where, centers, mesh)) is not None:
+        where = side
     if isinstance(where, str):
         return region_elements(where, mesh, what)
-    return choose(where, mesh.points[mesh.cells].mean(axis=1), what, "element")
+    return choose(where, centers, what, "element")
 
 
 def region_elements(name: str, mesh: VolumeMesh, what: str) -> NDArray[np.int32]:
@@ -48,7 +83,9 @@ def region_elements(name: str, mesh: VolumeMesh, what: str) -> NDArray[np.int32]
         return np.arange(mesh.element_count, dtype=np.int32)
     if name not in mesh.regions:
         names = ", ".join(sorted(mesh.regions)) or "none"
-        raise InputError(f"{what}: the mesh has no region called '{name}' (it has: {names})")
+        raise InputError(
+            f"{what}: the mesh has no region called '{name}' (it has: {names}), and the sides are {', '.join(SIDES)}"
+        )
     return mesh.regions[name]
 
 

@@ -51,6 +51,7 @@ from continua.solids.plasticity.plasticity import Plasticity
 from continua.solids.remap import (
     InitialTopology,
     apply_change,
+    nodal_coefficients,
     note_plasticity,
     note_velocities,
     return_to_initial,
@@ -84,7 +85,7 @@ class SoftBody(BoundaryConditions):
         mesh: The body at rest: tetrahedra, hexahedra, or plane triangles or quads.
         material: The law and its constants.
         parts: Parts with other constants, as pairs of a selection of elements (a function of their centres, a mask,
-            numbers, or the name of a region) and a material of the same law; later ones take precedence.
+            numbers, the name of a region, or a side) and a material of the same law; later ones take precedence.
         order: Polynomial degree of the elements: 1 or 2, and for tetrahedra 3.
         plane: Of plane bodies: "strain" (the default) holds the thickness, "stress" leaves it free, so that the stress
             across is zero, as in a thin plate.
@@ -101,7 +102,8 @@ class SoftBody(BoundaryConditions):
         integrator: The time integrator: `ImplicitEuler()` (the default), `Newmark()`, `EnergyMomentum()`,
             `Explicit()` or `SemiImplicit()`, or its name with its default constants.
         newton: Maximum number of Newton iterations per step of an integrator given by name.
-        solver: The linear solver; None chooses one by the number and order of the nodes, and switches if another does
+        solver: The linear solver, or its name with its default options: "pcg", "merged_pcg", "multigrid", "pmultigrid"
+            or "direct". None or "auto" chooses one by the number and order of the nodes, and switches if another does
             less work (`print(body.solver)`).
         color: RGB in 0..1 for plain pictures.
         paint: A scalar field that moves with the body, to show how it deforms: one number per node, or a function of
@@ -133,7 +135,7 @@ class SoftBody(BoundaryConditions):
         plasticity: Plasticity | None = None,
         integrator: Integrator | str = "implicit_euler",
         newton: int | None = None,
-        solver: LinearSolver | None = None,
+        solver: LinearSolver | str | None = None,
         color: tuple[float, float, float] | None = None,
         paint: Callable[[NDArray[np.float64]], ArrayLike] | ArrayLike | None = None,
         skin: SurfaceMesh | None = None,
@@ -280,23 +282,41 @@ class SoftBody(BoundaryConditions):
 
     @property
     def rest_positions(self) -> NDArray[np.float64]:
-        """Node positions of the undeformed body [m], shape [n, 3]; a copy."""
-        return self._elements.rest_positions.copy()
+        """Node positions of the undeformed body [m], shape [n, 3]; a read-only copy."""
+        return readonly_copy(self._elements.rest_positions)
 
     @property
     def positions(self) -> NDArray[np.float64]:
-        """Node positions [m], shape [n, 3]; a copy."""
-        return self._elements.values(self._x).copy()
+        """Node positions [m], shape [n, 3]; a read-only copy.
+
+        Set all of them at any time: `body.positions = body.positions + shift`. The body starts anew from there, with
+        the velocities that it has; plastic deformation stays, and pinned and driven nodes go back to their targets in
+        the next step. `reset` goes to the rest positions.
+        """
+        return readonly_copy(self._elements.values(self._x))
+
+    @positions.setter
+    def positions(self, values: ArrayLike) -> None:
+        self._x[:] = self._coefficients(values, "positions", self._elements.rest_positions)
+        self._start_anew()
 
     @property
     def velocities(self) -> NDArray[np.float64]:
-        """Node velocities [m/s], shape [n, 3]; a copy."""
-        return self._elements.values(self._v).copy()
+        """Node velocities [m/s], shape [n, 3]; a read-only copy.
+
+        Set all of them at any time; `reset` goes to those of `set_velocity`.
+        """
+        return readonly_copy(self._elements.values(self._v))
+
+    @velocities.setter
+    def velocities(self, values: ArrayLike) -> None:
+        self._v[:] = self._coefficients(values, "velocities", np.zeros_like(self._v))
+        self._start_anew()
 
     @property
     def triangles(self) -> NDArray[np.int32]:
-        """The outer surface over the nodes, outward oriented, shape [k, 3]."""
-        return self._surface.triangles
+        """The outer surface over the nodes, outward oriented, shape [k, 3]; a read-only copy."""
+        return self._read_only("triangles", self._surface.triangles)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -372,7 +392,7 @@ class SoftBody(BoundaryConditions):
         w = vector3(angular_velocity, "angular_velocity")
         center = self._node_mass @ self._x / self._node_mass.sum()
         self._v[:] = v + np.cross(w, self._x - center)
-        self._stepper.restart(self._v)
+        self._start_anew()
         self._initial_v[:] = self._v
         note_velocities(self)
 
@@ -459,8 +479,8 @@ class SoftBody(BoundaryConditions):
 
     @property
     def contact_forces(self) -> NDArray[np.float64]:
-        """The contact forces on the nodes in the last step [N], shape [n, 3]; a copy."""
-        return self._contact_force.copy()
+        """The contact forces on the nodes in the last step [N], shape [n, 3]; a read-only copy."""
+        return readonly_copy(self._contact_force)
 
     def step(self, dt: float) -> StepReport:
         """Advance by `dt` [s] without contact; `World.step` includes contact.
@@ -554,7 +574,7 @@ class SoftBody(BoundaryConditions):
             positions=positions,
             rest_positions=rest,
             cells=MappingProxyType(self._elements.cells()),
-            triangles=self._read_only("triangles", self._surface.triangles),
+            triangles=self.triangles,
             fields=BodyFields(computed, self._derived_fields.available(self._field_state()), fields),
             color=self.color,
             skin=self._skin,
@@ -610,6 +630,22 @@ class SoftBody(BoundaryConditions):
         )
 
     # --- internals -------------------------------------------------------------------------------------------
+
+    def _coefficients(self, values: ArrayLike, what: str, plane: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the coefficients [n, 3] of the field that has the given values at the nodes.
+
+        Those of a plane body must equal `plane` [n, 3] along z, where nothing moves.
+        """
+        label = f"the {what} of body '{self.name}'"
+        given = array(values, label, self._x.shape)
+        if isinstance(self.mesh, PlaneMesh) and (given[:, 2] != plane[:, 2]).any():
+            raise InputError(f"{label} must stay in the plane: nothing moves along z in plane strain")
+        return nodal_coefficients(self._elements, given)
+
+    def _start_anew(self) -> None:
+        """Let the integrator start from the present state, which was set from outside."""
+        self._stepper.restart(self._v)
+        self._reactions = None
 
     def _take_discretisation(self, built: Discretisation) -> None:
         self.mesh, self._elements = built.mesh, built.elements

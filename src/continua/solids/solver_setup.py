@@ -16,6 +16,7 @@ from continua.linalg import PCG, AutoSolver, Geometry, LinearSolver, Multigrid, 
 from continua.mesh import HexMesh, PlaneMesh, TetMesh, VolumeMesh
 from continua.mesh.refinement import Refinement
 from continua.numerics.bernstein import bernstein_tables
+from continua.registry import make_solver
 from continua.solids.elements.base import Elements
 from continua.solids.elements.bernstein_geometry import BernsteinGeometry
 from continua.solids.elements.lagrange import linear_weights
@@ -115,11 +116,13 @@ def _by_owner(
     return matrix
 
 
-def choose_solver(elements: Elements, requested: LinearSolver | None = None) -> LinearSolver:
-    """Return the requested solver if it suits the elements.
+def choose_solver(elements: Elements, requested: LinearSolver | str | None = None) -> LinearSolver:
+    """Return the requested solver, also by its name, if it suits the elements.
 
     By default it is an automatic choice that starts from the number and order of the nodes; its `reason` says why.
     """
+    if isinstance(requested, str):
+        requested = make_solver(requested)
     n, order = elements.node_count, elements.order
     if isinstance(requested, PMultigrid) and order < 2:
         raise InputError("PMultigrid is for elements of order 2 or 3; take Multigrid for order 1")
@@ -128,8 +131,8 @@ def choose_solver(elements: Elements, requested: LinearSolver | None = None) -> 
             callable(getattr(requested, method, None)) for method in ("setup", "update", "solve")
         ):
             raise InputError(
-                f"a body's solver must be a linear solver such as PCG(), Multigrid() or Direct(), not "
-                f"{shortened(requested)}"
+                "a body's solver must be a linear solver such as PCG(), Multigrid() or Direct(), or a name such as "
+                f"'multigrid', not {shortened(requested)}"
             )
         return requested
     threshold = PMULTIGRID_FROM if order > 1 else MULTIGRID_FROM

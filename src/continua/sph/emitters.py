@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from math import inf
 
 import numpy as np
@@ -29,6 +29,7 @@ class Emitter:
 
     center: tuple[float, float, float]
     direction: tuple[float, float, float]
+    _: KW_ONLY
     radius: float
     speed: float
     start: float = 0.0

@@ -218,28 +218,31 @@ class Fluid(KeepsReadOnlyArrays):
 
     @property
     def positions(self) -> NDArray[np.float64]:
-        """Positions of particles [m], shape [n, 3], in the order of their ids."""
-        return self.arrays["positions"].copy()
+        """Positions of particles [m], shape [n, 3], in the order of their ids; a read-only copy."""
+        return readonly_copy(self.arrays["positions"])
 
     @property
     def velocities(self) -> NDArray[np.float64]:
-        """Velocities of particles [m/s], shape [n, 3]."""
-        return self.arrays["velocities"].astype(np.float64)
+        """Velocities of particles [m/s], shape [n, 3]; a read-only copy."""
+        return readonly_copy(self.arrays["velocities"].astype(np.float64))
 
     @property
     def pressure(self) -> NDArray[np.float64]:
-        """Pressure at the particles [Pa], shape [n]: the sum of both solves of the last sub-step."""
-        return self.arrays["pressure"].astype(np.float64)
+        """Pressure at the particles [Pa], shape [n]: the sum of both solves of the last sub-step; a read-only copy."""
+        return readonly_copy(self.arrays["pressure"].astype(np.float64))
 
     @property
     def density_error(self) -> NDArray[np.float64]:
-        """Density at the particles relative to the rest density, minus 1, shape [n]; negative at the surface."""
-        return self.arrays["density_error"].astype(np.float64)
+        """Density at the particles relative to the rest density, minus 1, shape [n]; negative at the surface.
+
+        A read-only copy.
+        """
+        return readonly_copy(self.arrays["density_error"].astype(np.float64))
 
     @property
     def rest_positions(self) -> NDArray[np.float64]:
-        """Initial positions of the particles [m], shape [n, 3]."""
-        return self._first_positions[self.arrays["ids"]]
+        """Initial positions of the particles [m], shape [n, 3]; a read-only copy."""
+        return readonly_copy(self._first_positions[self.arrays["ids"]])
 
     @property
     def triangles(self) -> NDArray[np.int32]:
@@ -259,7 +262,7 @@ class Fluid(KeepsReadOnlyArrays):
             name=self.name,
             kind="fluid",
             positions=readonly_copy(a["positions"]),
-            rest_positions=readonly_copy(self.rest_positions),
+            rest_positions=self.rest_positions,
             cells={"vertex": self._vertices},
             triangles=self.triangles,
             fields=BodyFields(

@@ -92,6 +92,7 @@ class FluidSystem(System):
     forces: list[Force] = field(init=False)
     substeps: list[SubStep] = field(default_factory=list)
 
+    can_change: ClassVar = False  # positions are stored relative to the centre of the fluids at the start
     kinds: ClassVar = (Fluid,)
     order: ClassVar = 20
 

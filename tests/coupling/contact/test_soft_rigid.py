@@ -34,7 +34,7 @@ def test_a_rigid_body_rests_on_a_soft_block_with_its_weight(shape):
     block = _pinned(damping=(5.0, 0.01))
     shapes = {
         "box": ct.Box((0.2, 0.26, 0.2), (0.15, 0.1, 0.15)),
-        "cylinder": ct.Cylinder((0.2, 0.26, 0.2), (0, 1, 0), 0.1, 0.1),
+        "cylinder": ct.Cylinder((0.2, 0.26, 0.2), axis=(0, 1, 0), radius=0.1, height=0.1),
     }
     brick = ct.RigidBody(shapes[shape], density=1000.0, name="brick")
     world = ct.World([block, brick], dt=0.01)

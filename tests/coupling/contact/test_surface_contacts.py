@@ -38,7 +38,9 @@ def test_impulses_between_soft_bodies_conserve_momentum_to_rounding():
 
 def test_relative_velocity_is_the_rate_of_the_gap():
     """The gap after a small motion is the gap before plus what the rows say, for soft, rigid and moving obstacles."""
-    box = ct.Box((0, -0.7, 0), (0.3, 0.4, 0.3), (0.4, 0.2, 0.1), motion=ct.Motion.translate((0.1, 0.3, 0.0)))
+    box = ct.Box(
+        (0, -0.7, 0), (0.3, 0.4, 0.3), rotate=(0.4, 0.2, 0.1), motion=ct.Motion.translate((0.1, 0.3, 0.0))
+    )
     contacts = detector(
         [soft("a"), SurfaceBody("b", BALL.points, BALL.triangles, rigid=True)], [box], thickness=0.03
     )
@@ -70,8 +72,8 @@ def test_relative_velocity_is_the_rate_of_the_gap():
         (ct.Box((0, 0, 0), (0.1, 0.4, 0.1), rounding=0.03), 0.0),
         (ct.Capsule((0, -0.2, 0), (0, 0.1, 0), 0.1), 0.0),
         (ct.Sphere((0, 0.1, 0), 0.1), 0.0),
-        (ct.Cylinder((0, 0, 0), (0, 1, 0), 0.05, 0.4), 0.0),
-        (ct.Cylinder((0, 0, 0), (1, 0, 0), 0.2, 4.0), 1e-3),
+        (ct.Cylinder((0, 0, 0), axis=(0, 1, 0), radius=0.05, height=0.4), 0.0),
+        (ct.Cylinder((0, 0, 0), axis=(1, 0, 0), radius=0.2, height=4.0), 1e-3),
         (ct.MeshShape(surfaces.box((0.02, 0.4, 0.02), origin=(-0.01, -0.2, -0.01))), 0.0),
     ],
 )

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 from scipy.linalg import logm, polar
+from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
 import continua as ct
@@ -28,7 +30,7 @@ def log_norm(F):
 
 
 def test_what_exceeds_the_yield_strain_stays():
-    """A11: a bar stretched to s and let go keeps log s - yield strain."""
+    """A11: matter stretched to s without a change of its width, and let go, keeps log s - yield strain."""
     _, deform = element(yield_strain=0.15, limit=10.0)
     for s in (1.1, 1.4, 1.9):
         elastic, plastic = deform(np.diag([s, 1.0, 1.0]))
@@ -56,13 +58,23 @@ def test_elastic_strain_never_exceeds_the_yield_strain_and_plastic_stretches_sta
             assert log_norm(elastic) <= 0.2 + 1e-9
 
 
-def test_limit_by_norm_keeps_the_volume():
+@pytest.mark.parametrize("preserve", [False, True])
+def test_limit_by_norm_bounds_the_norm_of_the_logarithms(preserve):
     rng = np.random.default_rng(1)
-    _, deform = element(yield_strain=0.1, limit=2.0, limit_by_norm=True)
+    _, deform = element(yield_strain=0.1, limit=2.0, limit_by_norm=True, preserve_volume=preserve)
     for _ in range(200):
         _, plastic = deform(np.eye(3) + 0.3 * rng.normal(size=(3, 3)))
-        assert abs(np.linalg.det(plastic) - 1.0) < 1e-10
         assert log_norm(plastic) <= np.log(2.0) + 1e-9
+        assert not preserve or abs(np.linalg.det(plastic) - 1.0) < 1e-10
+
+
+def test_dilation_flows_under_either_limit():
+    """A ball blown up to 1.3 times its size keeps all but the yield strain, in equal parts along the axes."""
+    for by_norm in (False, True):
+        _, deform = element(yield_strain=0.1, limit=4.0, limit_by_norm=by_norm)
+        elastic, plastic = deform(1.3 * np.eye(3))
+        assert log_norm(elastic) == pytest.approx(0.1, rel=1e-10)
+        np.testing.assert_allclose(np.log(np.diag(plastic)), np.log(1.3) - 0.1 / np.sqrt(3.0), rtol=1e-10)
 
 
 def test_flow_that_preserves_volume_has_unit_determinant_and_ignores_pressure():
@@ -100,12 +112,77 @@ def test_hardening_raises_the_yield_strain_by_the_plastic_strain():
     assert flow.strain[0, 0] == pytest.approx((np.log(2.6) - 0.1) / 1.5, rel=1e-10)
 
 
-def test_creep_decays_exponentially_down_to_the_yield_strain():
+CREEP, YIELD, HARDENING = 2.0, 0.1, 0.7
+
+
+def crept(stretches, times):
+    """Integrate the flow rule with SciPy: dP/dt = c (|E - P| - y - H p)+ along E - P, dp/dt = |dP/dt|.
+
+    E are the logarithmic stretches along fixed axes as functions of time. Returns P and p at the times.
+    """
+
+    def rate(t, state):
+        e = stretches(t) - state[:3]
+        norm = np.linalg.norm(e)
+        speed = CREEP * max(norm - YIELD - HARDENING * state[3], 0.0)
+        return [*(speed * e / max(norm, 1e-300)), speed]
+
+    found = solve_ivp(rate, (0.0, times[-1]), np.zeros(4), t_eval=times, rtol=1e-10, atol=1e-12)
+    return found.y.T
+
+
+@pytest.mark.parametrize("dt", [0.01, 0.1, 0.5])
+def test_creep_of_a_held_shape_is_exact_for_every_step(dt):
+    """What exceeds the yield strain decays, and hardening ends it earlier."""
+    E = np.log([1.5, 0.9, 1.1])
+    times = dt * np.arange(1, 5)
+    flow, deform = element(yield_strain=YIELD, creep=CREEP, hardening=HARDENING)
+    for expected in crept(lambda _: E, times):
+        _, plastic = deform(np.diag(np.exp(E)), dt=dt)
+        np.testing.assert_allclose(np.log(np.diag(plastic)), expected[:3], atol=1e-8)
+        assert flow.strain[0, 0] == pytest.approx(expected[3], abs=1e-8)
+
+
+def test_creep_without_hardening_is_an_exponential():
     _, deform = element(yield_strain=0.1, creep=2.0)
     for step in range(1, 200):
         elastic, _ = deform(np.diag([1.5, 1.0, 1.0]), dt=0.01)
-        expected = max(np.log(1.5) * np.exp(-2.0 * 0.01 * step), 0.1)
+        expected = 0.1 + (np.log(1.5) - 0.1) * np.exp(-2.0 * 0.01 * step)
         assert log_norm(elastic) == pytest.approx(expected, rel=1e-9)
+
+
+def test_creep_of_a_moving_shape_converges_to_the_flow_rule():
+    def stretches(t):
+        return np.array([0.5 * np.sin(2.0 * t), -0.2 * t, 0.3 * t * t])
+
+    errors = []
+    for count in (40, 80, 160):
+        dt = 2.0 / count
+        _, deform = element(yield_strain=YIELD, creep=CREEP, hardening=HARDENING)
+        for step in range(1, count + 1):
+            _, plastic = deform(np.diag(np.exp(stretches(step * dt))), dt=dt)
+        exact = crept(stretches, [2.0])[-1]
+        errors.append(np.abs(np.log(np.diag(plastic)) - exact[:3]).max())
+    assert errors[-1] < 0.01
+    np.testing.assert_allclose(np.log2(np.divide(errors[:-1], errors[1:])), 1.0, atol=0.15)
+
+
+@pytest.mark.parametrize("poisson", [0.0, 0.3, 0.45])
+@pytest.mark.parametrize("preserve", [False, True])
+def test_a_bar_with_free_sides_keeps_what_exceeds_the_axial_yield_strain(poisson, preserve):
+    """The elastic strain of tension is (1, -nu, -nu) a, whose norm (or that of its deviator) is the yield strain."""
+    y, law = 0.01, ct.Corotated(1.0, poisson)
+    flow, deform = element(yield_strain=y, preserve_volume=preserve, limit=10.0)
+
+    def elastic(s, side):
+        return np.diag([s, side, side]) @ flow.inverse[0, 0].reshape(3, 3)
+
+    for s in [*np.linspace(1.0, 1.2, 41), *([1.2] * 40)]:
+        side = brentq(lambda side, s=s: law.stress(elastic(s, side))[1, 1], 0.6, 1.3, xtol=1e-14)
+        deform(np.diag([s, side, side]))
+    kept = -np.log(flow.inverse[0, 0, 0])
+    axial = y * np.sqrt(1.5) / (1.0 + poisson) if preserve else y / np.sqrt(1.0 + 2.0 * poisson**2)
+    assert np.log(1.2) - kept == pytest.approx(axial, rel=2.0 * y)
 
 
 def right_log(F):
@@ -133,6 +210,23 @@ def test_with_a_goal_matter_only_comes_nearer_to_it():
     for _ in range(3):
         _, plastic = deform(goal)
     assert np.linalg.norm(right_log(plastic) - right_log(goal)) < 0.06  # as near as the yield strain lets it
+
+
+@pytest.mark.parametrize("by_norm", [False, True])
+def test_with_a_goal_the_limit_holds_too(by_norm):
+    rest = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], float)
+    goal = np.array([[2.5, 0.3, 0.0], [0.0, 0.6, 0.1], [0.0, 0.0, 0.8]])
+    _, deform = element(yield_strain=0.05, goal=rest @ goal.T, limit=1.5, limit_by_norm=by_norm)
+    rng, distance, largest = np.random.default_rng(5), np.linalg.norm(right_log(goal)), 0.0
+    for _ in range(60):
+        _, plastic = deform(goal @ (np.eye(3) + 0.2 * rng.normal(size=(3, 3))))
+        stretches = np.log(np.linalg.svd(plastic, compute_uv=False))
+        size = np.linalg.norm(stretches) if by_norm else np.abs(stretches).max()
+        largest = max(largest, size)
+        now = np.linalg.norm(right_log(plastic) - right_log(goal))
+        assert now <= distance + 1e-9
+        distance = now
+    assert largest == pytest.approx(np.log(1.5), rel=1e-6)  # it goes up to the limit, and not beyond
 
 
 def test_an_inverted_element_does_not_flow():

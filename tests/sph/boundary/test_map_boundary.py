@@ -19,7 +19,7 @@ def test_one_particle_slides_down_a_plane_on_the_analytic_path():
             points=[start], particle_radius=0.5 * d, boundary=boundary, viscosity=0.0, max_dt=0.002
         )
         slope = ct.Plane((0, 0, 0), tuple(normal)) if boundary == "density_map" else ct.Box(
-            tuple(1.5 * down - 0.5 * normal), (6, 1, 1), (0, 0, -tilt))  # fmt: skip
+            tuple(1.5 * down - 0.5 * normal), (6, 1, 1), rotate=(0, 0, -tilt))  # fmt: skip
         world = ct.World([particle], colliders=[slope], dt=0.01)
         path = []
         for _ in range(60):
@@ -97,4 +97,7 @@ def test_invalid_boundaries_raise_one_sentence():
         ct.VolumeMap(inset=3.0)
     water = ct.Fluid(((-0.01, 0, -0.01), (0.01, 0.02, 0.01)), particle_radius=0.005)
     with pytest.raises(ct.InputError, match="too large for a cylinder"):
-        ct.World([water], colliders=[ct.Cylinder((0, 0.01, 0), (0, 1, 0), 0.009, 1.0, inside=True)])
+        ct.World(
+            [water],
+            colliders=[ct.Cylinder((0, 0.01, 0), axis=(0, 1, 0), radius=0.009, height=1.0, inside=True)],
+        )

@@ -85,6 +85,34 @@ class WarmStart:
         order = np.flatnonzero(stay)[np.argsort(keys[stay], kind="stable")]
         return WarmStart(keys[order], self.forces[order], participants[order])
 
+    def renumber(
+        self, numbers: NDArray[np.int64], first_collider: int, count: int, same_rigid: bool
+    ) -> WarmStart:
+        """Return the warm start after bodies and colliders have got other numbers.
+
+        Contacts of nodes with colliders follow theirs. The keys of others come from the numbers of both sides, so that
+        these stay if the numbers do; those with rigid bodies stay if `same_rigid`.
+
+        Args:
+            numbers: The new number of each old body and collider, -1 for those that are gone.
+            first_collider: The old number of the first collider.
+            count: New number of bodies and colliders.
+            same_rigid: Whether the rigid bodies, joints and colliders are the same.
+        """
+        keys, participants = self.keys.copy(), self.participants.copy()
+        old = participants[:, :2].astype(np.int64)
+        new = np.where(old >= 0, numbers[old], -1)
+        collider = (participants[:, 2] >= 0) & (old[:, 1] >= first_collider)
+        stay = np.where(collider, (new >= 0).all(axis=1), (new == old).all(axis=1))
+        if not same_rigid:  # the keys of contacts with rigid bodies begin above and below those of others
+            is_rigid = ~collider & ((keys < 0) | (participants[:, 2] >= 0))
+            stay &= ~is_rigid
+        shift = (new[:, 0] * count + new[:, 1]) - (old[:, 0] * len(numbers) + old[:, 1])
+        keys[collider] += shift[collider] * 2**32
+        participants[:, :2] = new
+        order = np.flatnonzero(stay)[np.argsort(keys[stay], kind="stable")]
+        return WarmStart(keys[order], self.forces[order], participants[order])
+
 
 class GroupDriver:
     """The driver of a group's step: detects and solves the contacts of its substeps.

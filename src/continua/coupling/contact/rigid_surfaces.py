@@ -139,10 +139,10 @@ class RigidSurfaces:
         self.mesh.vertex_face_pairs = collide & ~rigid[None, :]
         self.mesh.edge_edge_pairs = np.triu(collide)
 
-    def check_start(self) -> tuple[str, ...]:
+    def check_start(self, only: frozenset[int] | None = None) -> tuple[str, ...]:
         """Raise InputError if a rigid body starts deep inside a soft one, or the other way round.
 
-        Returns notes on those that overlap a little.
+        Returns notes on those that overlap a little. With `only`, pairs count in which one of these numbers takes part.
         """
         notes = []
         state = self.system.rigid_state
@@ -156,6 +156,8 @@ class RigidSurfaces:
                 g = int(state.owner[i])
                 far = (poses.X[i] - state.radius[i] > high) | (poses.X[i] + state.radius[i] < low)
                 if far.any() or not self.table.collide[adapter.number, self.numbers[g]]:
+                    continue
+                if only is not None and only.isdisjoint((adapter.number, int(self.numbers[g]))):
                     continue
                 _, points = adapter.candidate_nodes
                 depth = float(-self.shapes[g].distances((points - poses.X[i]) @ poses.R[i])[0].min())

@@ -40,17 +40,21 @@ def check_colliders(
     table: ContactPairTable,
     first_collider: int,
     time: float,
+    only: frozenset[int] | None = None,
 ) -> str:
     """Return a note on deformable bodies that start partly inside colliders, or an empty string.
 
     InputError is raised for one that lies entirely inside a solid shape, and for one that lies behind a plane or
-    outside of a hollow shape by more than its own size.
+    outside of a hollow shape by more than its own size. With `only`, pairs count in which one of these numbers takes
+    part.
     """
     found = []
     for body in bodies:
         _, points = body.candidate_nodes
         for k, shape in enumerate(shapes):
             if not len(points) or not table.collide[body.number, first_collider + k]:
+                continue
+            if only is not None and only.isdisjoint((body.number, first_collider + k)):
                 continue
             name = _collider_name(k, shape)
             depth = -shape.distances_at(points, time, 0.0)[0]
@@ -60,28 +64,33 @@ def check_colliders(
     return _note(found)
 
 
-def check_rigid_bodies(system: RigidSystem, time: float) -> str:
+def check_rigid_bodies(system: RigidSystem, time: float, only: frozenset[int] | None = None) -> str:
     """Return a note on rigid bodies that start inside each other or inside colliders, or an empty string.
 
     InputError is raised for one that lies entirely inside another or inside a solid shape, and for one that lies behind
-    a plane or outside of a hollow shape by more than its own size.
+    a plane or outside of a hollow shape by more than its own size. With `only`, pairs count in which one of these
+    rigid bodies takes part, or of the colliders, which are numbered after them.
     """
     state = system.rigid_state
     saved = [(array, array.copy()) for array in (state.X, state.Q, state.R, state.V)]
     state.set_kinematic(time, 0.0)  # a prescribed motion need not begin at the rest pose
     try:
-        return _check_rigid_poses(system, time)
+        return _check_rigid_poses(system, time, only)
     finally:
         for array, values in saved:
             array[:] = values
 
 
-def _check_rigid_poses(system: RigidSystem, time: float) -> str:
+def _check_rigid_poses(system: RigidSystem, time: float, only: frozenset[int] | None) -> str:
     state, detector = system.rigid_state, system.stateless_detector
+    counts = np.array([only is None or owner in only for owner in state.owner.tolist()], np.bool_)
     pairs = detector.broad_phase(0.0, 0.0)
+    pairs = pairs[counts[pairs].any(axis=1)]
     for a, b in pairs[_may_contain(system, pairs)].tolist():
         _check_instances(system, a, b, time)
     touching, depth = detector.penetrations()
+    new = counts[touching].any(axis=1)
+    touching, depth = touching[new], depth[new]
     deep = depth > NOTE_FRACTION * 2.0 * state.min_radius[touching].min(axis=1, initial=np.inf)
     return _note(
         [

@@ -119,12 +119,28 @@ class ContactStepper:
                 _warn(*self.rigid_surfaces.check_start())
         self.warm_start = WarmStart.empty()
 
-    def check_start(self) -> None:
-        """Refuse bodies that start inside colliders, and rigid ones inside each other, or warn of them."""
-        time = self._environment.time
+    def check_start(self, only: frozenset[int] | None = None) -> None:
+        """Refuse bodies that start inside colliders, and rigid ones inside each other, or warn of them.
+
+        With `only`, numbers of bodies and colliders that are new, pairs with one of these are checked, among them those
+        of deformable bodies, which the constructor checks in a new world.
+        """
+        time, new_rigid = self._environment.time, None
+        if only is not None:
+            numbers = [
+                *self._rigid_numbers,
+                *range(self.first_collider, self.first_collider + len(self._shapes)),
+            ]
+            new_rigid = frozenset(k for k, number in enumerate(numbers) if number in only)
+            positions = [adapter.positions for adapter in self.contact_bodies]
+            _warn(*self.surface_contacts.check_start(positions, time, only))
+            if self.rigid_surfaces is not None:
+                _warn(*self.rigid_surfaces.check_start(only))
         _warn(
-            check_colliders(self.contact_bodies, self._shapes, self.pair_table, self.first_collider, time),
-            "" if self.rigid is None else check_rigid_bodies(self.rigid, time),
+            check_colliders(
+                self.contact_bodies, self._shapes, self.pair_table, self.first_collider, time, only
+            ),
+            "" if self.rigid is None else check_rigid_bodies(self.rigid, time, new_rigid),
         )
 
     # --- one step -----------------------------------------------------------------------------------------
@@ -453,6 +469,20 @@ class ContactStepper:
         For `nodes` see `WarmStart.remap`.
         """
         self.warm_start = before.warm_start.remap(number, nodes)
+
+    def renumber_warm_start(
+        self, before: ContactStepper, numbers: NDArray[np.int64], same_rigid: bool
+    ) -> None:
+        """Take over the warm start of the stepper of a world before something was added or removed.
+
+        Args:
+            before: That stepper.
+            numbers: The new number of each of its bodies and colliders, -1 for those that are gone.
+            same_rigid: Whether the rigid bodies, joints and colliders are the same.
+        """
+        self.warm_start = before.warm_start.renumber(
+            numbers, before.first_collider, len(self.pair_table.friction), same_rigid
+        )
 
     # --- helpers -----------------------------------------------------------------------------------
 

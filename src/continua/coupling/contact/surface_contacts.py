@@ -323,8 +323,12 @@ class SurfaceContacts:
         first = float(pairs.times.min(initial=1.0))
         return self._rows(pairs, x0, x1, dt, first_row, centers), first
 
-    def check_start(self, positions: Sequence[NDArray[np.float64]], time: float) -> tuple[str, ...]:
+    def check_start(
+        self, positions: Sequence[NDArray[np.float64]], time: float, only: frozenset[int] | None = None
+    ) -> tuple[str, ...]:
         """Check the initial positions: return warnings about bodies that intersect each other or colliders.
+
+        With `only`, pairs count in which one of these numbers takes part.
 
         Contact between such bodies is disabled, as the direction in which to separate them is not known. A collider
         that starts deep inside a body raises InputError.
@@ -336,16 +340,20 @@ class SurfaceContacts:
         overlaps = {(int(a), int(b)) for a, b in zip(found.a[both], found.b[both], strict=True)}
         count = len(self.body_of_surface)
         overlaps |= self._nested(x)
+        fresh = [only is None or number in only for number in self._number]
+        overlaps = {(i, j) for i, j in overlaps if fresh[i] or fresh[j]}
         self._disable(overlaps)
-        self.overlapping = frozenset((self._number[i], self._number[j]) for i, j in overlaps)
+        self.overlapping |= frozenset((self._number[i], self._number[j]) for i, j in overlaps)
         notes = [
             self._check_not_inside(k, i, x, time)
             for k in range(count, len(self.mesh.surfaces))
             for i in np.flatnonzero(self.mesh.vertex_face_pairs[k, :count]).tolist()
+            if fresh[k] or fresh[i]
         ]
         for k in range(count, len(self.mesh.surfaces)):
             for i in np.flatnonzero(self.mesh.vertex_face_pairs[k, :count]).tolist():
-                self._check_outside(k, i, x)
+                if fresh[k] or fresh[i]:
+                    self._check_outside(k, i, x)
         self._pairs = (self.mesh.vertex_face_pairs, self.mesh.edge_edge_pairs)
         warning = describe_overlaps(
             overlaps, [surface.name for surface in self.mesh.surfaces], lambda i, j: self._depth(i, j, x)

@@ -54,7 +54,10 @@ class SolidSystem(System):
         self.deformable_bodies = tuple(body for body in bodies if not isinstance(body, RigidInstances))
         self.soft_bodies = tuple(body for body in bodies if isinstance(body, SoftBody))
         self.rigid_bodies = tuple(body for body in bodies if isinstance(body, RigidInstances))
+        before = context.before.get(SolidSystem)
         for body in bodies:
+            if before is not None and any(body is other for other in before.bodies):
+                continue
             _note_size(body)
             if isinstance(body, SoftBody):
                 note_locking(body)
@@ -62,10 +65,38 @@ class SolidSystem(System):
         self._overlapping: frozenset[tuple[int, int]] = frozenset()
         self._searches: tuple[tuple[int, ...], OverlapSearch] | None = None
         self.rigid = self._make_rigid()
+        if isinstance(before, SolidSystem):
+            self._follow(before)
+            return
         self.stepper = self._make_stepper(None)
         if self.stepper is not None:
             self.stepper.check_start()
             self._overlapping = self.stepper.surface_contacts.overlapping
+
+    def _follow(self, before: SolidSystem) -> None:
+        """Make the stepper of a world to which something was added or from which it was removed; check what is new."""
+        old, own = before.participants, self.participants
+        place = {id(one): number for number, one in enumerate(own)}
+        numbers = np.array([place.get(id(one), -1) for one in old], np.int64)
+        self._overlapping = frozenset(
+            (int(numbers[i]), int(numbers[j]))
+            for i, j in before._overlapping
+            if numbers[i] >= 0 and numbers[j] >= 0
+        )
+        self.stepper = self._make_stepper(self._overlapping)
+        if self.stepper is not None:
+            self.stepper.check_start(frozenset(range(len(own))) - frozenset(numbers.tolist()))
+            self._overlapping = self.stepper.surface_contacts.overlapping
+        same_rigid = self.rigid is None and before.rigid is None
+        if self.rigid is not None and before.rigid is not None:
+            same_rigid = self.rigid.take_over(before.rigid)
+        if self.stepper is not None and before.stepper is not None:
+            self.stepper.renumber_warm_start(before.stepper, numbers, same_rigid)
+
+    @property
+    def participants(self) -> tuple[Any, ...]:
+        """All bodies of the world and the colliders, in the order of their numbers in contacts."""
+        return (*self.context.bodies, *self._shapes)
 
     @classmethod
     def make(cls, bodies: Sequence[Any], context: WorldContext) -> Self | None:

@@ -41,7 +41,7 @@ def local_shape(solid: RigidGeometry) -> Shape:
     if solid.kind == CAPSULE:
         return Capsule((0.0, 0.0, -b), (0.0, 0.0, b), a)
     if solid.kind == CYLINDER:
-        return Cylinder((0.0, 0.0, 0.0), (0.0, 0.0, 1.0), a, 2.0 * b)
+        return Cylinder((0.0, 0.0, 0.0), axis=(0.0, 0.0, 1.0), radius=a, height=2.0 * b)
     return MeshShape(solid.surface, field=solid.field)
 
 
@@ -169,7 +169,7 @@ class SoftImpulseAccumulator:
 
     def nodes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return positions [m] and velocities [m/s] of all nodes, shape [n, 3]."""
-        return self.body.positions, self.body.velocities
+        return np.array(self.body.positions), np.array(self.body.velocities)
 
     def add_impulse(
         self, impulses: NDArray[np.float64], added_mass: NDArray[np.float64] | None = None
@@ -218,7 +218,8 @@ class SphBodyCoupling:
                 system.add_boundary(RigidBoundary(shape, model, copy))
             self._rigid.append((body, copies))
         for one in self._soft:
-            system.add_boundary(DeformableBoundary(one, one.body.triangles, system.radius, system.diameter))
+            triangles = np.array(one.body.triangles)
+            system.add_boundary(DeformableBoundary(one, triangles, system.radius, system.diameter))
 
     def remap(self, body: SoftBody, change: Any) -> None:
         """Rebuild the boundary of a soft body after a change of topology.
@@ -232,8 +233,9 @@ class SphBodyCoupling:
                 new = self._soft[index] = SoftImpulseAccumulator(body)
                 new.continue_from(old, change)
                 at = next(k for k, one in enumerate(system.boundaries) if getattr(one, "body", None) is old)
+                triangles, rest = np.array(body.triangles), np.array(body.rest_positions)
                 system.boundaries[at] = DeformableBoundary(
-                    new, body.triangles, system.radius, system.diameter, body.rest_positions
+                    new, triangles, system.radius, system.diameter, rest
                 )
 
     def apply(self, dt: float) -> None:

@@ -145,13 +145,13 @@ class GridFluid(KeepsReadOnlyArrays):
 
     @property
     def positions(self) -> NDArray[np.float64]:
-        """Corners of the central slice [m], shape [n, 3]."""
-        return self._slice.positions.copy()
+        """Corners of the central slice [m], shape [n, 3]; read-only."""
+        return self._slice.positions
 
     @property
     def rest_positions(self) -> NDArray[np.float64]:
         """The same corners; they do not move."""
-        return self._slice.positions.copy()
+        return self._slice.positions
 
     @property
     def triangles(self) -> NDArray[np.int32]:

@@ -252,13 +252,13 @@ class Liquid(GridFluid):
 
     @property
     def particles(self) -> NDArray[np.float64]:
-        """Positions of the particles [m], shape [n, 3]."""
+        """Positions of the particles [m], shape [n, 3]; a read-only copy."""
         grid = self.grid
         result = np.zeros((len(self.flow.particles.rows), 3))
         for axis in grid.axes:
             d = axis - grid.x_axis
             result[:, d] = grid.origin[d] + grid.spacing * self.flow.particles.rows[:, axis]
-        return result
+        return readonly_copy(result)
 
     def surface(self) -> SurfaceMesh:
         """Return the surface as triangles (marching cubes); that of a plane liquid is a slab one cell deep."""
@@ -267,8 +267,8 @@ class Liquid(GridFluid):
 
     @property
     def positions(self) -> NDArray[np.float64]:
-        """Points of the surface [m], shape [n, 3]."""
-        return extract_surface(self.flow, self.detail)[0]
+        """Points of the surface [m], shape [n, 3]; a read-only copy."""
+        return readonly_copy(extract_surface(self.flow, self.detail)[0])
 
     @property
     def rest_positions(self) -> NDArray[np.float64]:
@@ -277,8 +277,8 @@ class Liquid(GridFluid):
 
     @property
     def triangles(self) -> NDArray[np.int32]:
-        """Triangles of the surface, shape [k, 3]."""
-        return extract_surface(self.flow, self.detail)[1]
+        """Triangles of the surface, shape [k, 3]; a read-only copy."""
+        return readonly_copy(extract_surface(self.flow, self.detail)[1])
 
     def field(self, name: str) -> NDArray:
         """Return a quantity at cell centres: "velocity", "pressure", "vorticity" or "level_set" [m]."""

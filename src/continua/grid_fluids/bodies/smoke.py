@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from math import exp
 from typing import Any
 
@@ -40,6 +40,7 @@ class Inflow:
     """
 
     shape: Shape
+    _: KW_ONLY
     smoke: float = 1.0
     temperature: float = 0.0
     velocity: tuple[float, float, float] | None = None

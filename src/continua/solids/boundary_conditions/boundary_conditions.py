@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.environment import Environment
 from continua.errors import InputError
+from continua.frames import readonly_copy
 from continua.geometry import follow_surface
 from continua.mesh import MeshAnimation, PlaneMesh, VolumeMesh
 from continua.motion import Motion
@@ -67,8 +68,9 @@ class BoundaryConditions(KeepsReadOnlyArrays):
         """Hold nodes at their rest positions.
 
         Args:
-            where: Function of rest positions [n, 3] that returns a mask, a mask, node indices, or the name of
-                a region of the mesh.
+            where: Function of rest positions [n, 3] that returns a mask, a mask, node indices, the name of a region of
+                the mesh, "all", or a side of the body: "left" and "right" (the ends along x), "bottom" and "top" (y),
+                "back" and "front" (z).
             until: Time at which they are released [s].
         """
         return self._constrain("pin", where, None, until)
@@ -123,8 +125,8 @@ class BoundaryConditions(KeepsReadOnlyArrays):
 
         Args:
             where: Function of the centres of the boundary faces [f, 3], or of centres and outward normals, that
-                returns a mask; a mask; numbers of faces; the name of a region, for its part of the boundary; or
-                "all".
+                returns a mask; a mask; numbers of faces; the name of a region, for its part of the boundary; a side,
+                as for `pin`; or "all".
             pressure: The pressure, or a function of time [s] that returns it.
             until: When it ends [s].
         """
@@ -150,7 +152,7 @@ class BoundaryConditions(KeepsReadOnlyArrays):
 
         Args:
             where: Function of the centres of the elements [m, 3] that returns a mask; a mask; numbers of elements;
-                the name of a region; or "all".
+                the name of a region; a side, as for `pin`; or "all".
             force: A vector, a `ForceField`, or a function of (time, positions) [s, m] that returns a vector or one
                 for every position.
             until: When it ends [s].
@@ -254,9 +256,9 @@ class BoundaryConditions(KeepsReadOnlyArrays):
 
     @property
     def face_centers(self) -> NDArray[np.float64]:
-        """Centres of the boundary faces at rest [m], shape [f, 3]: what `apply_pressure` and
+        """Centres of the boundary faces at rest [m], shape [f, 3], a read-only copy: what `apply_pressure` and
         `apply_traction` select from."""
-        return self._faces.centers
+        return readonly_copy(self._faces.centers)
 
     @cached_property
     def _faces(self) -> BoundaryFaces:
@@ -323,8 +325,8 @@ class BoundaryConditions(KeepsReadOnlyArrays):
     ) -> None:
         """Add forces on the nodes [N], shape [n, 3], that act during the world's next step only.
 
-        This is how other parts of a world, such as a fluid, act on a body; see `World.exchange`. `added_mass` [kg],
-        shape [n], is accelerated by the nodes in that step besides their own mass, and has no weight.
+        This is how other parts of a world, such as a fluid, act on a body; see `World.add_pre_step_callback`. An
+        `added_mass` [kg], shape [n], is accelerated by the nodes in that step besides their own mass; it has no weight.
         """
         count = self._elements.node_count
         forces = array(force, "external forces on a body", (count, 3))

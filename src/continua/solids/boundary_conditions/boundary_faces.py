@@ -23,7 +23,7 @@ from continua.solids.boundary_conditions import face_kernels
 from continua.solids.elements.base import Elements
 from continua.solids.elements.lagrange import quadratic_slopes, quadratic_values
 from continua.solids.elements.quadrature_elements import NodalElements
-from continua.solids.selection import choose, region_elements
+from continua.solids.selection import choose, region_elements, side_of
 
 __all__ = ["BoundaryFaces"]
 
@@ -84,11 +84,13 @@ class BoundaryFaces:
 
         Args:
             where: Function of centres [f, 3], or of centres and outward normals [f, 3], that returns a mask; a mask
-                [f]; numbers of faces; the name of a region, for the part of the boundary that its elements have; or
-                "all".
+                [f]; numbers of faces; the name of a region, for the part of the boundary that its elements have; one
+                of `selection.SIDES`; or "all".
             mesh: The mesh, for regions.
             what: What the selection is for, such as "pressure".
         """
+        if (side := side_of(where, self.centers, mesh)) is not None:
+            where = side
         if isinstance(where, str):
             inside = np.isin(self.elements, region_elements(where, mesh, what))
             return choose(inside, self.centers, what, "face")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from math import exp
 from typing import Any
 
@@ -32,16 +32,18 @@ class Plasticity(ShortRepr):
     Attributes:
         yield_strain: Logarithmic elastic strain without flow; log 1.2 = 0.18 is like clay.
         hardening: Increase of the yield strain per unit of plastic strain; 0 is perfect plasticity.
-        creep: Rate at which the elastic strain above the yield strain decays [1/s]; None flows at once.
+        creep: Rate c at which the elastic strain above the yield strain flows [1/s]: the excess decays like exp(-c t),
+            with hardening H like exp(-c (1 + H) t); None flows at once.
         preserve_volume: Whether only isochoric strain yields and flows, as in metal and clay.
         limit: Largest plastic stretch, as a ratio above 1; the smallest is its inverse.
-        limit_by_norm: Whether the limit bounds the norm of the logarithmic stretches and keeps the volume, instead of
-            each stretch. With `preserve_volume` it always does.
+        limit_by_norm: Whether log `limit` bounds the norm of the logarithmic stretches instead of each of them. With
+            `preserve_volume` it always does.
         goal: Node positions [n, 3] of a shape to go towards, or a function of rest positions [n, 3] that returns
-            them, or None. Material then flows only where that brings it nearer to the goal.
+            them, or None. Material then flows only where that brings it nearer to the goal, and within the limit.
     """
 
     yield_strain: float = 0.1
+    _: KW_ONLY
     hardening: float = 0.0
     creep: float | None = None
     preserve_volume: bool = False
@@ -123,7 +125,7 @@ class PlasticState:
             elements.plane,
             p.yield_strain,
             p.hardening,
-            0.0 if p.creep is None else exp(-p.creep * dt),
+            0.0 if p.creep is None else exp(-p.creep * (1.0 + p.hardening) * dt),
             p.preserve_volume,
             p.limit,
             p.limit_by_norm or p.preserve_volume,

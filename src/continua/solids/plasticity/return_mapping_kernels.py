@@ -19,6 +19,7 @@ from continua.materials.point_kernels import CHUNK, deformation_gradient
 from continua.numerics import inline, kernel_pair
 from continua.numerics.mat3 import det3, eigen_symmetric, inverse3, matmul3, signed_svd, transpose3
 
+_BISECTIONS = 50
 _FLAT = 1e-5  # stretches below this are clamped before taking the logarithm
 
 
@@ -56,17 +57,16 @@ def _product(a, b):
 def _limited(A, limit, by_norm):
     """Return the inverse A of a plastic deformation with its stretches kept within the limit.
 
-    Either each stretch is kept between 1/limit and limit, or the volume is kept and the norm of the logarithms
-    below log(limit).
+    Either each stretch is kept between 1/limit and limit, or the norm of their logarithms below log(limit).
     """
     U, s, V = signed_svd(A)
     l0, l1, l2 = log(max(s[0], _FLAT)), log(max(s[1], _FLAT)), log(max(s[2], _FLAT))
     most = log(limit)
     if by_norm:
-        mean = (l0 + l1 + l2) / 3.0
-        l0, l1, l2 = l0 - mean, l1 - mean, l2 - mean
         norm = sqrt(l0 * l0 + l1 * l1 + l2 * l2)
-        k = most / norm if norm > most else 1.0
+        if norm <= most and s[2] > 0.0:
+            return A
+        k = min(1.0, most / norm)
         l0, l1, l2 = k * l0, k * l1, k * l2
     elif l0 <= most and l2 >= -most and s[2] > 0.0:
         return A
@@ -80,8 +80,22 @@ def _limited(A, limit, by_norm):
 
 
 @inline
-def _towards(A, trial, goal):
-    """Return the inverse plastic deformation between A and `trial` whose logarithm is nearest to `goal`."""
+def _size(start, d, t, by_norm):
+    """Return the norm of the logarithm start + t d, or its largest eigenvalue by magnitude."""
+    a, b, c = start[0] + t * d[0], start[1] + t * d[1], start[2] + t * d[2]
+    p, q, r = start[3] + t * d[3], start[4] + t * d[4], start[5] + t * d[5]
+    if by_norm:
+        return sqrt(a * a + b * b + c * c + 2.0 * (p * p + q * q + r * r))
+    w, _ = eigen_symmetric(a, p, q, b, r, c)
+    return max(abs(w[0]), abs(w[1]), abs(w[2]))
+
+
+@inline
+def _towards(A, trial, goal, limit, by_norm):
+    """Return the inverse plastic deformation between A and `trial` whose logarithm is nearest to `goal`.
+
+    It stays within the limit: the logarithms within it are a convex set, so that it ends the segment from A.
+    """
     start = _logarithm(inverse3(A)[0])
     end = _logarithm(inverse3(trial)[0])
     d = (
@@ -96,6 +110,16 @@ def _towards(A, trial, goal):
     if not t > 0.0:
         return A
     t = min(t, 1.0)
+    most = max(log(limit), _size(start, d, 0.0, by_norm))
+    if _size(start, d, t, by_norm) > most:
+        low, high = 0.0, t
+        for _ in range(_BISECTIONS):
+            t = 0.5 * (low + high)
+            if _size(start, d, t, by_norm) > most:
+                high = t
+            else:
+                low = t
+        t = low
     w, Q = eigen_symmetric(
         start[0] + t * d[0], start[3] + t * d[3], start[4] + t * d[4],
         start[1] + t * d[1], start[5] + t * d[5], start[2] + t * d[2],
@@ -117,8 +141,9 @@ def _flow(F, A, strain, strength, hardening, decay, preserve):
     bound = strength + hardening * strain
     if norm <= bound:
         return A, 0.0
-    # the yield strain grows with the flow itself
-    left = max((bound + hardening * norm) / (1.0 + hardening), norm * decay)
+    # the yield strain grows with the flow itself, and what exceeds it decays
+    end = (bound + hardening * norm) / (1.0 + hardening)
+    left = end + (norm - end) * decay
     k = 1.0 - left / norm
     B = _around(V, exp(-k * e0), exp(-k * e1), exp(-k * e2))
     return matmul3(A, B), norm - left
@@ -138,10 +163,10 @@ def return_mapping(
         plane: 1 for plane bodies, else 0.
         strength: Yield strain at the start.
         hardening: What the yield strain grows by the plastic strain.
-        decay: Part of the elastic strain that is left after this step where it flows; 0 flows at once.
+        decay: Part of the elastic strain above the yield strain that is left after this step; 0 flows at once.
         preserve: Whether only the part of the strain that keeps the volume counts and flows.
         limit: Largest plastic stretch.
-        by_norm: Whether the limit is one of the norm of the logarithms, which keeps the volume.
+        by_norm: Whether the limit is one of the norm of the logarithms.
         goal: Logarithms of the stretches to go towards [m, q, 6], or None.
         plastic: Inverse plastic deformation [m, q, 9], changed in place.
         strain: Accumulated plastic strain [m, q], changed in place.
@@ -159,7 +184,7 @@ def return_mapping(
                     target = (
                         goal[e, q, 0], goal[e, q, 1], goal[e, q, 2], goal[e, q, 3], goal[e, q, 4], goal[e, q, 5],
                     )  # fmt: skip
-                    B = _towards(A, B, target)
+                    B = _towards(A, B, target, limit, by_norm)
                 else:
                     B = _limited(B, limit, by_norm)
                 if preserve:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import os
 import re
 from collections.abc import Mapping
@@ -63,6 +64,7 @@ class Checkpoint:
         seconds: Length of the run [s].
         fps: Frames per second of simulated time.
         version: The version of Continua that wrote the file.
+        geometry: A digest of the geometry of each body, by name; empty if the scene has one.
     """
 
     state: dict[str, Any]
@@ -71,6 +73,7 @@ class Checkpoint:
     seconds: float
     fps: float
     version: str
+    geometry: dict[str, str]
 
 
 def _version() -> str:
@@ -112,6 +115,7 @@ def save(
     frames_done: int,
     seconds: float,
     fps: float,
+    geometry: Mapping[str, str] | None = None,
 ) -> None:
     """Write the state of `world` to `path` under a temporary name, then rename it.
 
@@ -122,6 +126,7 @@ def save(
         frames_done: Number of frames that the sinks have received.
         seconds: Length of the run [s].
         fps: Frames a second.
+        geometry: A digest of the geometry of each body, by name.
     """
     state = dict(world.state())
     # The file is built in memory first: HDF5 cannot close a file cleanly on a full disk.
@@ -132,6 +137,7 @@ def save(
         file.attrs["seconds"] = float(seconds)
         file.attrs["fps"] = float(fps)
         file.create_dataset("scene", data=scene_text, dtype=h5py.string_dtype(), track_times=False)
+        file.attrs["geometry"] = json.dumps(dict(geometry or {}))
         group = file.create_group("state")
         for key, value in state.items():
             _put(group, key, value)
@@ -197,4 +203,5 @@ def _read(file: h5py.File) -> Checkpoint:
         seconds=float(file.attrs["seconds"]),
         fps=float(file.attrs["fps"]),
         version=str(file.attrs["continua"]),
+        geometry=json.loads(file.attrs.get("geometry", "{}")),
     )
