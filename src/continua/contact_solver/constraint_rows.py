@@ -22,7 +22,7 @@ import scipy.sparse as sparse
 from numpy.typing import ArrayLike, NDArray
 
 from continua.contact_solver.constraint_row_kernels import apply_transpose, fill_rows, relative_velocities
-from continua.linalg import BasisChange
+from continua.linalg.basis_change import BasisChange
 from continua.short_repr import ShortRepr
 from continua.timestepping.requests import VelocitySystem
 

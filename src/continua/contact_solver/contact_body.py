@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from continua.collision import ColliderSet
 from continua.contact_solver.constraint_rows import ConstraintRows
-from continua.linalg import BasisChange, BlockMatrix
+from continua.linalg import BlockMatrix
+from continua.linalg.basis_change import BasisChange
 from continua.short_repr import ShortRepr
 from continua.timestepping import BodyStep
 

@@ -2,7 +2,6 @@
 
 from continua.linalg.assembly_pattern import AssemblyPattern
 from continua.linalg.auto_solver import AutoSolver
-from continua.linalg.basis_change import BasisChange
 from continua.linalg.direct import Direct
 from continua.linalg.dof_map import DofMap
 from continua.linalg.geometry import Geometry
@@ -17,7 +16,6 @@ __all__ = [
     "PCG",
     "AssemblyPattern",
     "AutoSolver",
-    "BasisChange",
     "BlockMatrix",
     "BlockPattern",
     "CouplingMatrix",

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.linalg import BasisChange, BlockMatrix, LinearSolver, SolveReport
+from continua.linalg import BlockMatrix, LinearSolver, SolveReport
+from continua.linalg.basis_change import BasisChange
 
 __all__ = [
     "ContactResult",

@@ -25,7 +25,7 @@ LAWS = [
 
 def averaging(kind):
     """Return elements with means of the volume."""
-    return QuadratureTets(TETS, 1, True) if kind == "tets" else NodalElements(MESHES[kind], True)
+    return QuadratureTets(TETS, 1, True) if kind == "tets" else NodalElements(MESHES[kind], mean_volume=True)
 
 
 def integrated_in_full(kind):

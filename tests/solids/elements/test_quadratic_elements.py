@@ -224,6 +224,7 @@ def test_forces_are_derivatives_of_the_energy_and_turn_with_the_body(kind):
     rng = np.random.default_rng(1)
     d = dimension(kind)
     x, step = elements.rest_positions.copy(), np.zeros((elements.node_count, 3))
+    x = x.copy()
     x[:, :d] += 0.02 * rng.uniform(-1, 1, (len(x), d))
     step[:, :d] = rng.normal(size=(len(x), d))
     energies, h = [], 1e-6
@@ -248,7 +249,7 @@ def test_pressure_on_a_bent_face_is_exact(kind):
     d = dimension(kind)
     rng = np.random.default_rng(2)
     faces = BoundaryFaces.of(body._elements, body.mesh)
-    x = body.rest_positions
+    x = body.rest_positions.copy()
     x[:, :d] += 0.02 * rng.uniform(-1, 1, (len(x), d))
     force = np.zeros_like(x)
     faces.add_pressure(x, np.arange(len(faces.nodes), dtype=np.int32), 3.0, force)

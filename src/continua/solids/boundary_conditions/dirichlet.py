@@ -21,7 +21,8 @@ import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.linalg import BasisChange, BlockMatrix
+from continua.linalg import BlockMatrix
+from continua.linalg.basis_change import BasisChange
 from continua.solids.boundary_conditions.constraints import Constraint
 from continua.solids.elements.base import Elements
 

@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.linalg import PCG, BasisChange, BlockMatrix, BlockPattern, LinearSolver, SolveReport
+from continua.linalg import PCG, BlockMatrix, BlockPattern, LinearSolver, SolveReport
+from continua.linalg.basis_change import BasisChange
 from continua.numerics.timers import timed
 from continua.solids import mass_kernels
 from continua.solids.boundary_conditions.constraints import Pull
@@ -142,11 +143,12 @@ class ConditionallyStableStepper(Stepper):
             return ""
         if not np.isfinite(bound):
             return "positions became infinite"
-        estimate[0], estimate[1], estimate[3] = highest_frequency(stiffness, state.node_mass), 0.0, bound
+        frequency = highest_frequency(stiffness, state.node_mass)
         beta = step.beta if self.damper is None else step.beta + self.damper.time
-        limit = self.limit(estimate[0], step.alpha, beta) if estimate[0] > 0.0 else np.inf
+        limit = self.limit(frequency, step.alpha, beta) if frequency > 0.0 else np.inf
         if step.dt <= limit:
-            return ""
+            estimate[0], estimate[1], estimate[3] = frequency, 0.0, bound
+            return ""  # a step that fails leaves no trace
         return f"the body became stiffer and its longest stable step shorter, {limit:.3g} s"
 
     def accept(self, state: BodyState) -> None:

@@ -21,7 +21,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.linalg import BasisChange, BlockMatrix, LinearSolver, SolveReport
+from continua.linalg import BlockMatrix, LinearSolver, SolveReport
+from continua.linalg.basis_change import BasisChange
 from continua.numerics.timers import timed
 from continua.solids.elements.base import AssembledSystem, Elements
 from continua.solids.integrators.integrator import (

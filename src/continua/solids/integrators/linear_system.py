@@ -12,7 +12,8 @@ from collections.abc import Hashable
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.linalg import BasisChange, BlockMatrix, LinearSolver
+from continua.linalg import BlockMatrix, LinearSolver
+from continua.linalg.basis_change import BasisChange
 from continua.numerics.timers import timed
 from continua.solids import constant_stiffness_kernels
 from continua.solids.boundary_conditions.dirichlet import DirichletSet
