@@ -376,9 +376,13 @@ class SoftBody(BoundaryConditions):
 
     def set_integrator(self, integrator: Integrator | str, newton: int | None = None) -> None:
         """Change the time integrator; see `SoftBody` for the arguments."""
+        before, previous = self._stepper, self.integrator
         self.integrator = choose_integrator(integrator, newton)
-        before = self._stepper
-        self._stepper = self._make_stepper(self._elements, before.solver)
+        try:
+            self._stepper = self._make_stepper(self._elements, before.solver)
+        except InputError:
+            self.integrator = previous
+            raise
         if before.incompressibility is not None and self._stepper.incompressibility is not None:
             self._stepper.incompressibility.pressure[:] = before.incompressibility.pressure
         self._stepper.restart(self._v)
@@ -653,6 +657,10 @@ class SoftBody(BoundaryConditions):
         self._element_size = built.element_size
 
     def _make_stepper(self, elements: Elements, solver: LinearSolver) -> Stepper:
+        if self.incompressible and not self.integrator.keeps_volumes:
+            raise InputError(
+                f"{type(self.integrator).__name__} is not for incompressible bodies; use ImplicitEuler or Newmark"
+            )
         stepper = self.integrator.stepper(elements, solver)
         if self.incompressible:
             stepper.incompressibility = Incompressibility(elements, self._recovery_time, self.name)

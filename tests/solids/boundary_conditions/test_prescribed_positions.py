@@ -17,6 +17,7 @@ INTEGRATORS = [
     ct.ImplicitEuler(newton=4),
     "newmark",
     ct.Newmark(beta=0.36, gamma=0.6),
+    "energy_momentum",
     "explicit",
     "semi_implicit",
 ]

@@ -273,6 +273,24 @@ def test_all_integrators_keep_volumes(integrator):
     assert volume_errors(body)[0] < 2e-4
 
 
+def test_another_integrator_takes_over_the_pressures_or_is_refused():
+    body = ct.SoftBody(ct.mesh.box((0.5, 0.2, 0.2), (4, 2, 2)), incompressible=True, name="body")
+    body.pin(where=lambda x: x[:, 0] < 1e-9)
+    world = ct.World([body], dt=0.005)
+    for _ in range(5):
+        world.step()
+    before = body.frame().fields["pressure"].values
+    assert np.abs(before).max() > 0.0
+    with pytest.raises(InputError, match="EnergyMomentum is not for incompressible bodies"):
+        body.set_integrator("energy_momentum")
+    assert isinstance(body.integrator, ct.ImplicitEuler)
+    body.set_integrator("newmark")
+    np.testing.assert_array_equal(body.frame().fields["pressure"].values, before)
+    for _ in range(20):
+        world.step()
+    assert volume_errors(body)[0] < 2e-4
+
+
 def test_areas_of_plane_bodies_are_kept():
     body = ct.SoftBody(
         ct.mesh.rectangle((1.0, 0.3), (8, 3), kind="triangles"),
@@ -328,6 +346,16 @@ def test_bad_input_is_explained():
         ct.SoftBody(ct.mesh.hex_box(cells=(2, 2, 2)), incompressible=True, name="b")
     with pytest.raises(InputError, match="resists a change of shape"):
         ct.SoftBody(box, material=ct.Corotated(young=0.0), incompressible=True, name="b")
+    with pytest.raises(InputError, match="whose resistance to a change of volume can be left out"):
+        ct.SoftBody(box, material=ct.Orthotropic(), incompressible=True, name="b")
+    with pytest.raises(InputError, match="keeps its volumes by pressures; leave out plane='stress'"):
+        ct.SoftBody(
+            ct.mesh.rectangle(cells=(2, 2), kind="triangles"), plane="stress", incompressible=True, name="b"
+        )
+    with pytest.raises(InputError, match="keeps its volumes by pressures; leave out volumetric='mean'"):
+        ct.SoftBody(box, volumetric="mean", incompressible=True, name="b")
+    with pytest.raises(InputError, match="EnergyMomentum is not for incompressible bodies"):
+        ct.SoftBody(box, integrator="energy_momentum", incompressible=True, name="b")
     with pytest.raises(InputError, match="volume_recovery_time"):
         ct.SoftBody(box, incompressible=True, volume_recovery_time=-1.0, name="b")
     body = ct.SoftBody(box, incompressible=True, name="b")

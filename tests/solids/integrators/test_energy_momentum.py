@@ -206,3 +206,18 @@ def test_a_step_that_does_not_converge_is_done_in_parts_or_refused():
     assert "Newton's iteration stopped" in report.warnings[-1]
     with pytest.raises(ct.DivergedError, match="Newton's iteration stopped"):
         ct.World([cantilever(ct.EnergyMomentum(newton=1))], dt=0.05).step()
+
+
+def test_bodies_whose_energy_it_cannot_conserve_are_refused():
+    sheet = ct.mesh.rectangle(cells=(2, 2), kind="quads")
+    with pytest.raises(ct.InputError, match="conserves no energy in plane stress"):
+        ct.SoftBody(sheet, plane="stress", integrator="energy_momentum", name="sheet")
+    with pytest.raises(ct.InputError, match="create the body with volumetric='full'"):
+        ct.SoftBody(sheet, material=ct.Corotated(poisson=0.49), integrator="energy_momentum", name="sheet")
+    ct.SoftBody(
+        sheet,
+        material=ct.Corotated(poisson=0.49),
+        integrator="energy_momentum",
+        volumetric="full",
+        name="sheet",
+    )

@@ -21,7 +21,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.errors import InputError
 from continua.materials import Law, point_kernels
 from continua.numerics.timers import timed
 from continua.solids.elements.base import AssembledSystem, Elements
@@ -48,16 +47,6 @@ class DiscreteGradient:
             self._elements = elements
         else:
             self._elements = point_elements(elements)
-        if isinstance(self._elements, NodalElements) and self._elements.plane_stress:
-            raise InputError(
-                "EnergyMomentum conserves no energy in plane stress, where the thickness has an energy of its own; use "
-                "Newmark, or plane strain"
-            )
-        if self._elements.means is not None:
-            raise InputError(
-                "EnergyMomentum does not conserve the energy of a mean change of volume; use Newmark, or create the "
-                "body with volumetric='full'"
-            )
         self._own = self._elements is elements
         count = self._elements.weights.size
         self._start = np.zeros((*self._elements.weights.shape, 10))

@@ -25,6 +25,7 @@ from continua.materials import Law
 from continua.solids import mass_kernels
 from continua.solids.convergence import force_floor
 from continua.solids.elements.base import AssembledSystem, Elements
+from continua.solids.elements.quadrature_elements import NodalElements, QuadratureElements
 from continua.solids.integrators.discrete_gradient import DiscreteGradient
 from continua.solids.integrators.implicit import ImplicitIntegrator
 from continua.solids.integrators.integrator import BodyState, SolveCoroutine, StepInput
@@ -48,10 +49,21 @@ class EnergyMomentum(ImplicitIntegrator):
     """
 
     name = "energy_momentum"
+    keeps_volumes = False  # projections change the energy
     newton: int = 30
 
     def stepper(self, elements: Elements, solver: LinearSolver) -> EnergyMomentumStepper:
         """Return the stepper of a body with these elements."""
+        if isinstance(elements, NodalElements) and elements.plane_stress:
+            raise InputError(
+                "EnergyMomentum conserves no energy in plane stress, where the thickness has an energy of its own; use "
+                "Newmark, or plane strain"
+            )
+        if isinstance(elements, QuadratureElements) and elements.means is not None:
+            raise InputError(
+                "EnergyMomentum does not conserve the energy of a mean change of volume; use Newmark, or create the "
+                "body with volumetric='full'"
+            )
         return EnergyMomentumStepper(elements, solver, self.newton)
 
 
@@ -72,8 +84,6 @@ class EnergyMomentumStepper(NewmarkStepper):
     def set_law(self, law: Law, constants: NDArray[np.float64]) -> None:
         """Set the law and the constants of every element, shape [m, k]."""
         super().set_law(law, constants)
-        if self.incompressibility is not None:
-            raise InputError("EnergyMomentum is not for incompressible bodies; use ImplicitEuler or Newmark")
         if law.constant_stiffness:
             self._gradient = None
             return

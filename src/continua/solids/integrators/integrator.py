@@ -258,6 +258,8 @@ class Integrator:
     name: ClassVar[str]
     lumped: ClassVar[bool] = False
     """Whether the method needs lumped mass."""
+    keeps_volumes: ClassVar[bool] = True
+    """Whether steps of the method may be projected, as those of incompressible bodies are."""
 
     def stepper(self, elements: Elements, solver: LinearSolver) -> Stepper:
         """Return the stepper of a body with these elements."""
