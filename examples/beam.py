@@ -19,9 +19,9 @@ for frame in world.run(seconds=1.0, fps=60):
     print(f"t = {frame.time:5.3f} s   tip at {heights[-1]:+.4f} m")
 
 # Euler and Bernoulli: a clamped beam swings with the period 2 pi / 1.8751^2 sqrt(m L^4 / E I). Let go, it is
-# lowest after half of that. Shear, the beam's thickness and the large bend make it a little slower.
+# lowest after half of that. Shear and the beam's thickness make it slower, the large bend faster; a frame is 0.017 s.
 second_moment = 0.25**4 / 12.0
 period = 2.0 * pi / 1.8751**2 * sqrt(1000.0 * 0.25**2 / (1e6 * second_moment))
 lowest = min(range(len(heights)), key=heights.__getitem__) / 60.0
 print(f"lowest after {lowest:.3f} s; thin-beam theory: {period / 2:.3f} s")
-assert 1.0 < lowest / (period / 2) < 1.15
+assert 0.95 < lowest / (period / 2) < 1.1

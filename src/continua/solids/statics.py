@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ from continua.collision import ColliderSet
 from continua.contact_solver import EMPTY_ROWS, ConstraintRows, contact_rows, solve_contacts
 from continua.errors import DivergedError, InputError
 from continua.linalg import PCG, AutoSolver, BlockMatrix, LinearSolver, MergedPCG, Multigrid, SolveReport
+from continua.materials import Corotated
 from continua.mesh import TetMesh
 from continua.solids import mass_kernels
 from continua.solids.boundary_conditions.constraints import Pull
@@ -36,6 +37,7 @@ from continua.solids.boundary_conditions.dirichlet import DirichletSet
 from continua.solids.convergence import Convergence, ConvergenceTest, energy_floor, force_floor
 from continua.solids.elements.base import AssembledSystem, Elements
 from continua.solids.elements.hyperelastic_tet import HyperelasticTets
+from continua.solids.elements.linear_tet import LinearTets
 from continua.solids.elements.stvk_tet import StVKTets
 from continua.solids.integrators.spring_terms import add_pulls, pull_energy
 from continua.solids.line_search import line_search
@@ -472,13 +474,16 @@ def _load_steps(
 def _exact(body: SoftBody) -> Elements:
     """Return elements of the same forces whose tangent is exact, if there are such; they take far fewer iterations.
 
-    Those of Green's strain raise their tangent more than they have to.
+    Corotated tetrahedra of order 1 may leave out how their rotations change, and those of Green's strain raise their
+    tangent more than they have to.
     """
-    if type(body._elements) is not StVKTets:
+    kind, law = type(body._elements), body.material
+    frozen = kind is LinearTets and isinstance(law, Corotated) and law.rotation != "exact"
+    if not frozen and kind is not StVKTets:
         return body._elements
     assert isinstance(body.mesh, TetMesh)
-    elements = HyperelasticTets(body.mesh)
-    elements.set_law(body.material, body._materials.constants)
+    elements = LinearTets(body.mesh) if frozen else HyperelasticTets(body.mesh)
+    elements.set_law(replace(law, rotation="exact") if frozen else law, body._materials.constants)
     return elements
 
 

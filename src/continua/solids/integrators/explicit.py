@@ -146,7 +146,7 @@ class ConditionallyStableStepper(Stepper):
         frequency = highest_frequency(stiffness, state.node_mass)
         beta = step.beta if self.damper is None else step.beta + self.damper.time
         limit = self.limit(frequency, step.alpha, beta) if frequency > 0.0 else np.inf
-        if step.dt <= limit:
+        if step.dt <= STABILITY_FACTOR * limit:
             estimate[0], estimate[1], estimate[3] = frequency, 0.0, bound
             return ""  # a step that fails leaves no trace
         return f"the body became stiffer and its longest stable step shorter, {limit:.3g} s"
