@@ -477,13 +477,17 @@ def _exact(body: SoftBody) -> Elements:
     Corotated tetrahedra of order 1 may leave out how their rotations change, and those of Green's strain raise their
     tangent more than they have to.
     """
-    kind, law = type(body._elements), body.material
-    frozen = kind is LinearTets and isinstance(law, Corotated) and law.rotation != "exact"
-    if not frozen and kind is not StVKTets:
+    kind, law, mesh = type(body._elements), body.material, body.mesh
+    elements: LinearTets | HyperelasticTets
+    if kind is LinearTets and isinstance(law, Corotated) and law.rotation != "exact":
+        assert isinstance(mesh, TetMesh)
+        elements, law = LinearTets(mesh), replace(law, rotation="exact")
+    elif kind is StVKTets:
+        assert isinstance(mesh, TetMesh)
+        elements = HyperelasticTets(mesh)
+    else:
         return body._elements
-    assert isinstance(body.mesh, TetMesh)
-    elements = LinearTets(body.mesh) if frozen else HyperelasticTets(body.mesh)
-    elements.set_law(replace(law, rotation="exact") if frozen else law, body._materials.constants)
+    elements.set_law(law, body._materials.constants)
     return elements
 
 
