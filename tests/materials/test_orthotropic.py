@@ -142,8 +142,7 @@ def test_a_pressed_block_recovers():
     mesh = ct.mesh.box((1, 1, 1), (3, 3, 3))
     body = ct.SoftBody(mesh, material=ct.Orthotropic(**constants), damping=(2.0, 0.0), name="block")
     rest = body.rest_positions
-    plate = body.drive("all", lambda t, x: rest * (1.0, max(1.0 - 10.0 * t, -0.3), 1.0), until=0.2)
-    assert plate is not None
+    body.drive("all", lambda t, x: rest * (1.0, max(1.0 - 10.0 * t, -0.3), 1.0), until=0.2)
     world = ct.World([body], gravity=(0, 0, 0), dt=0.01)
     for _ in range(15):
         world.step()
