@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
-from continua.numerics.rotations import axis_angle_matrix
+from continua.numerics.rotations import axis_angle_matrix, rotation_matrix
 from continua.pickling import check_picklable
 from continua.short_repr import function_name
 from continua.validation import array, number, rows3, shortened, unit_vector, vector3
@@ -67,13 +67,33 @@ class Motion:
         return Motion(partial(_rotated, a, p, rate, until))
 
     @staticmethod
-    def keyframes(times: Sequence[float], offsets: ArrayLike) -> Motion:
-        """Move by `offsets` [m], shape [k, 3], at `times` [s]; linear in between, constant before and after."""
-        t_key = array(times, "the times of keyframes", (None,), empty=False)
-        d_key = array(offsets, "the offsets of keyframes", (len(t_key), 3))
-        if not (np.diff(t_key) > 0).all():
+    def keyframes(
+        times: Sequence[float],
+        offsets: ArrayLike | None = None,
+        *,
+        rotations: ArrayLike | None = None,
+        point: ArrayLike = (0.0, 0.0, 0.0),
+    ) -> Motion:
+        """Rotate about a point and move by offsets; linear between the keys, constant before and after.
+
+        Args:
+            times: Increasing times of the keys [s], shape [k].
+            offsets: Displacement at each key [m], shape [k, 3]; zero by default.
+            rotations: Rotation vector (axis times angle [rad]) at each key, shape [k, 3]; none by default. The vectors
+                are interpolated, so that keys along one axis turn at a constant rate, several turns included.
+            point: The point of the undeformed body about which it rotates [m]; the offsets move it.
+        """
+        keys = array(times, "the times of keyframes", (None,), empty=False)
+        if not (np.diff(keys) > 0).all():
             raise InputError(f"the times of keyframes must increase, which {shortened(times)} do not")
-        return Motion(partial(_keyed, t_key, d_key))
+        if offsets is None and rotations is None:
+            raise InputError("keyframes need offsets, rotations or both")
+        shape = (len(keys), 3)
+        moved = np.zeros(shape) if offsets is None else array(offsets, "the offsets of keyframes", shape)
+        if rotations is None:
+            return Motion(partial(_keyed, keys, moved))
+        turned = array(rotations, "the rotations of keyframes", shape)
+        return Motion(partial(_keyed_pose, keys, moved, turned, vector3(point, "the point of keyframes")))
 
 
 # The functions of the motions above: at the top level, so that motions can be pickled.
@@ -100,7 +120,23 @@ def _rotated(
     return point + (rest - point) @ axis_angle_matrix(axis, rate * min(t, until)).T
 
 
+def _interpolated(times: NDArray[np.float64], keys: NDArray[np.float64], t: float) -> NDArray[np.float64]:
+    return np.array([np.interp(t, times, keys[:, c]) for c in range(3)])
+
+
 def _keyed(
     times: NDArray[np.float64], offsets: NDArray[np.float64], t: float, rest: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    return rest + np.array([np.interp(t, times, offsets[:, c]) for c in range(3)])
+    return rest + _interpolated(times, offsets, t)
+
+
+def _keyed_pose(
+    times: NDArray[np.float64],
+    offsets: NDArray[np.float64],
+    rotations: NDArray[np.float64],
+    point: NDArray[np.float64],
+    t: float,
+    rest: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    turn = rotation_matrix(_interpolated(times, rotations, t))
+    return point + (rest - point) @ turn.T + _interpolated(times, offsets, t)

@@ -5,6 +5,7 @@ import pytest
 
 import continua as ct
 from continua.scene import parse_scene
+from continua.scene.build_environment import build_motion
 
 HEAD = """
 gravity: [0, 0, 0]
@@ -23,6 +24,19 @@ def python_box():
         material=ct.Corotated(young=1e4, poisson=0.3, density=100),
         name="box",
     )
+
+
+def test_keyframes_turn_by_degrees():
+    motion = "{type: keyframes, times: [0, 1], rotations: [[0, 0, 0], [0, 0, 90]], point: [0.5, 0, 0]}"
+    scene = parse_scene(HEAD + f"    drive: [{{where: right, motion: {motion}}}]\n")
+    motion = build_motion(scene.bodies[0].drive[0].motion)
+    assert np.allclose(motion.at(1.0, np.array([[1.0, 0.2, 0.3]])), [[0.3, 0.5, 0.3]])
+    for wrong, words in (
+        ("times: [0, 1], rotations: [[0, 0, 0]]", "'times' and 'rotations' must be equally long"),
+        ("times: [0, 1]", "need 'offsets', 'rotations' or both"),
+    ):
+        with pytest.raises(ct.InputError, match=words):
+            parse_scene(HEAD + f"    drive: [{{where: right, motion: {{type: keyframes, {wrong}}}}}]\n")
 
 
 def test_scene_loads_equal_those_of_python():

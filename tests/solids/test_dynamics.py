@@ -249,6 +249,26 @@ def test_keyframes_and_sums_of_motions():
         ct.Motion.keyframes([1.0, 1.0], [[0, 0, 0], [0, 0, 0]])
 
 
+def test_keyframes_rotate_about_a_point_and_move_it():
+    rest = np.array([[1.0, 0.0, 0.0], [2.0, 0.0, 0.0], [1.0, 0.0, 3.0]])
+    keys = ct.Motion.keyframes(
+        [0.0, 2.0, 3.0],
+        [[0, 0, 0], [0, 0, 0], [0, 0, 5]],
+        rotations=[[0, 0, 0], [0, 0, 3 * np.pi], [0, 0, 3 * np.pi]],
+        point=(1, 0, 0),
+    )
+    for t, angle, height in ((0.5, 0.75 * np.pi, 0.0), (2.0, 3 * np.pi, 0.0), (2.5, 3 * np.pi, 2.5)):
+        turn = Rotation.from_rotvec([0, 0, angle]).as_matrix()
+        expected = [1, 0, height] + (rest - [1, 0, 0]) @ turn.T
+        np.testing.assert_allclose(keys.at(t, rest), expected, atol=1e-12)
+    tilt = ct.Motion.keyframes([0.0, 1.0], rotations=[[0, 0, 0], [0.3, -0.4, 0.5]])
+    np.testing.assert_allclose(
+        tilt.at(1.0, rest), rest @ Rotation.from_rotvec([0.3, -0.4, 0.5]).as_matrix().T, atol=1e-12
+    )
+    with pytest.raises(ct.InputError, match="offsets, rotations or both"):
+        ct.Motion.keyframes([0.0, 1.0])
+
+
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_pull_holds_the_point_of_the_surface_that_was_grabbed(order):
     body = small_box(order)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from continua.contact_solver import Contact
 from continua.environment import Wind
 from continua.geometry import AnimatedMeshShape, Box, Capsule, Cylinder, Gear, MeshShape, Plane, Shape, Sphere
@@ -37,7 +39,8 @@ def build_motion(spec: Any) -> Motion:
             rate = math.radians(spec.degrees_per_second)
             return Motion.rotate(spec.axis, spec.point, rate, until=to_inf(spec.until))
         case motions.Keyframes():
-            return Motion.keyframes(spec.times, spec.offsets)
+            turns = None if spec.rotations is None else np.radians(spec.rotations)
+            return Motion.keyframes(spec.times, spec.offsets, rotations=turns, point=spec.point)
     raise TypeError(f"unknown motion {spec!r}")
 
 

@@ -37,20 +37,27 @@ class Rotate(Model):
 
 
 class Keyframes(Model):
-    """Offsets at given times, interpolated linearly."""
+    """Offsets, rotations or both at given times, interpolated linearly."""
 
     type: Literal["keyframes"] = option("Keyframes.")
     times: list[Moment] = option("Increasing times.", unit="s", min_length=1, max_length=100_000)
-    offsets: list[Vector] = option("Offset from rest at each time.", unit="m", min_length=1)
+    offsets: list[Vector] | None = option("Offset from rest at each time; zero by default.", None, unit="m")
+    rotations: list[Vector] | None = option(
+        "Rotation vector at each time: the axis times the angle; none by default.", None, unit="deg"
+    )
+    point: Vector = option("The point at rest about which it rotates.", (0.0, 0.0, 0.0), unit="m")
 
     @model_validator(mode="after")
     def _match(self) -> Self:
-        if len(self.times) != len(self.offsets):
-            raise PydanticCustomError(
-                "lengths_differ",
-                "'times' and 'offsets' must be equally long (got {times} and {offsets})",
-                {"times": len(self.times), "offsets": len(self.offsets)},
-            )
+        if self.offsets is None and self.rotations is None:
+            raise PydanticCustomError("no_keys", "keyframes need 'offsets', 'rotations' or both")
+        for name, keys in (("offsets", self.offsets), ("rotations", self.rotations)):
+            if keys is not None and len(self.times) != len(keys):
+                raise PydanticCustomError(
+                    "lengths_differ",
+                    "'times' and '{name}' must be equally long (got {times} and {keys})",
+                    {"name": name, "times": len(self.times), "keys": len(keys)},
+                )
         if any(b <= a for a, b in zip(self.times, self.times[1:], strict=False)):
             raise PydanticCustomError("not_increasing", "'times' must increase")
         return self
