@@ -1,5 +1,8 @@
 """The progress line: right numbers, and silence about the future while nothing is known."""
 
+import io
+from types import SimpleNamespace
+
 import pytest
 
 from continua.cli.formatting import bytes_text, time_text
@@ -25,6 +28,23 @@ def test_rates_and_the_time_left(clock, capsys):
     for words in ("2.0 steps/s", "30.0 iterations/step", "44 s left", "1.100 / 10 s"):
         assert words in lines[-1]
     assert len(lines) == 2  # at most one every five seconds
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_the_time_left_fits_a_narrow_terminal(clock, columns, monkeypatch):
+    from rich.console import Console
+
+    progress = Progress(10.0, quiet=True)
+    for step in range(1, 12):
+        clock[0] += 5.0
+        progress.step(0.01 * step, step, 300 * step)
+    console = Console(width=columns, record=True, file=io.StringIO())
+    monkeypatch.setattr(progress, "_live", SimpleNamespace(console=console))
+    console.print(progress._line())
+    (line,) = console.export_text().splitlines()
+    assert " h left" in line
+    assert line.index("0.110") > 8  # the bar
+    assert ("iterations/step" in line) == (columns >= 80)
 
 
 def test_compiling_does_not_count_as_stepping(clock, capsys, monkeypatch):

@@ -21,6 +21,7 @@ __all__ = ["Progress"]
 
 PLAIN_INTERVAL = 5.0
 WINDOW = 60
+BAR_WIDTH, MIN_BAR_WIDTH = 24, 8  # columns: the bar is the first to give way to the text
 
 
 class Progress:
@@ -142,12 +143,12 @@ class Progress:
     def _numbers(self) -> str:
         worked, simulated, steps, iterations = self._marks[-1]
         before, _, steps0, iterations0 = self._marks[0]
-        text = f"{simulated:7.3f} / {self.seconds:g} s"
-        if steps > steps0 and worked > before:
+        text = f"{simulated:7.3f} / {self.seconds:g} s{self._time_left()}"
+        if steps > steps0 and worked > before:  # last, as a narrow terminal cuts the end of the line
             rate = (steps - steps0) / (worked - before)
             each = (iterations - iterations0) / (steps - steps0)
             text += f"   {rate:6.1f} steps/s   {each:5.1f} iterations/step"
-        return text + self._time_left()
+        return text
 
     def _time_left(self) -> str:
         left = self._left.seconds
@@ -164,7 +165,9 @@ class Progress:
         from rich.table import Table
         from rich.text import Text
 
+        columns = 80 if self._live is None else self._live.console.width
+        width = min(max(columns - len(self._text) - 2, MIN_BAR_WIDTH), BAR_WIDTH)
         row = Table.grid(padding=(0, 1))
-        bar = ProgressBar(total=self._total, completed=self._done, width=24)
+        bar = ProgressBar(total=self._total, completed=self._done, width=width)
         row.add_row(bar, Text(self._text, no_wrap=True))
         return row
