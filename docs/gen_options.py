@@ -1,27 +1,30 @@
 """Tables of scene options, made from the models.
 
-As a hook of MkDocs it replaces `<!-- options: NAME -->` in a page by the table of the model called NAME,
-`<!-- laws: options -->` by the tables of all registered material laws, and `<!-- laws: api -->` by their API entries.
-`python docs/gen_options.py NAME` prints one table.
+A table stands in a page between `<!-- options: NAME -->` and `<!-- end of options -->`; the tables of all registered
+material laws, each below its heading, stand between `<!-- laws: options -->` and `<!-- end of laws -->`.
+`python docs/gen_options.py` writes the tables anew into `docs/scenes.md`. As a hook of MkDocs this module makes them in
+every build, and also the API entries of the laws, at `<!-- laws: api -->`.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from continua.materials import LAWS
 from continua.registry import body_kinds
 from continua.scene import Scene
 
-MARK = re.compile(r"<!-- options: (\w+) -->")
+PAGE = Path(__file__).parent / "scenes.md"
+MARK = re.compile(r"<!-- options: (\w+) -->(?:(?:(?!<!--).)*<!-- end of options -->)?", re.DOTALL)
+LAW_MARK = re.compile(r"<!-- laws: options -->(?:.*?<!-- end of laws -->)?", re.DOTALL)
 LIMITS = {"exclusiveMinimum": "> {}", "minimum": "≥ {}", "exclusiveMaximum": "< {}", "maximum": "≤ {}"}
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    return MARK.sub(lambda match: options_table(match[1]), expand_laws(markdown))
+    return with_tables(expand_laws(markdown))
 
 
 def expand_laws(markdown: str) -> str:
@@ -29,7 +32,16 @@ def expand_laws(markdown: str) -> str:
     names = [law.__name__ for law in LAWS.values()]
     options = "\n\n".join(f"#### {name}\n\n<!-- options: {name} -->" for name in names)
     entries = "\n\n".join(f"::: continua.{name}" for name in names)
-    return markdown.replace("<!-- laws: options -->", options).replace("<!-- laws: api -->", entries)
+    section = f"<!-- laws: options -->\n\n{options}\n\n<!-- end of laws -->"
+    return LAW_MARK.sub(lambda _: section, markdown).replace("<!-- laws: api -->", entries)
+
+
+def with_tables(markdown: str) -> str:
+    """Write each table behind its mark, in place of an older one."""
+    return MARK.sub(
+        lambda match: f"<!-- options: {match[1]} -->\n\n{options_table(match[1])}\n\n<!-- end of options -->",
+        markdown,
+    )
 
 
 def models() -> dict[str, Any]:
@@ -112,4 +124,4 @@ def default_text(field: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    print("\n\n".join(options_table(name) for name in sys.argv[1:] or ["Scene"]))
+    PAGE.write_text(on_page_markdown(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -30,4 +30,9 @@ def test_tables_show_units_limits_and_defaults(hook):
     assert "[Pa]" in young
     assert "≥ 0" in young
     assert "`1e+06`" in young
-    assert "options:" not in page
+    assert page == hook.on_page_markdown(page)  # written anew, not twice
+
+
+def test_the_page_holds_the_tables_of_the_models(hook):
+    page = (DOCS / "scenes.md").read_text(encoding="utf-8")
+    assert page == hook.on_page_markdown(page), "write the tables anew: python docs/gen_options.py"
