@@ -174,6 +174,14 @@ def test_bad_mesh_files_are_refused_with_file_line_and_key(case, call, tmp_path)
     assert sorted(tmp_path.iterdir()) == before
 
 
+def test_a_missing_file_is_named_before_kernels_are_compiled(call, tmp_path, monkeypatch):
+    monkeypatch.setattr("continua.cli.run.missing_kernels", lambda scene: pytest.fail("compiles first"))
+    body = "{type: soft, name: a, mesh: {type: box}}"
+    collider = "{type: mesh, mesh: {type: file, path: none.obj}}"
+    (tmp_path / "scene.yaml").write_text(f"bodies: [{body}]\ncolliders:\n  - {collider}\n", encoding="utf-8")
+    refused(call("run", "scene.yaml"), "scene.yaml:3: colliders[0].mesh: none.obj: there is no such file")
+
+
 @pytest.mark.parametrize("case", [name for name in MESH_FILES if not name.startswith(("surface", "flat"))])
 def test_info_refuses_bad_mesh_files(case, call, tmp_path):
     content, name, word = MESH_FILES[case]

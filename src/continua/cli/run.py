@@ -203,7 +203,11 @@ class _Run:
         return 0
 
     def _compile_kernels(self) -> None:
-        """Compile what the scene will call and the cache does not have, in several processes."""
+        """Compile what the scene will call and the cache does not have, in several processes.
+
+        A file that is missing is found before: nobody waits for kernels to be told of it.
+        """
+        self.scene.check_files()
         if not (missing := missing_kernels(self.scene)):
             return
         count = pluralize(len(missing), "kernel")

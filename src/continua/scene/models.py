@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import AfterValidator, PrivateAttr, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
+from continua.file_input import check_file
 from continua.registry import load_plugins, on_new_body_kind
 from continua.scene.bodies import Body
 from continua.scene.environment import Change, Collider, Contact, Wind
@@ -265,10 +266,17 @@ class Scene(Model):
         """
         data = self.model_dump(mode="json", exclude={"description", "seconds", "output"})
         digest = hashlib.sha256(json.dumps(data, sort_keys=True).encode())
-        for path in _files(data):
+        for _, path in _files(data):
             for file in _matching(self.file(path)):
                 digest.update(file.read_bytes())
         return digest.hexdigest()
+
+    def check_files(self) -> None:
+        """Raise SceneError where a file that the scene names is not there; nothing is read."""
+        for key, path in _files(self.model_dump(mode="json")):
+            if not _is_pattern(path):
+                with self.at(*key[:-1]):
+                    check_file(self.file(path), where=path)
 
 
 @on_new_body_kind
@@ -281,19 +289,23 @@ def _matching(path: Path) -> list[Path]:
     """Return the files of a path, or of a pattern, that are there."""
     if path.is_file():
         return [path]
-    if not any(mark in path.name for mark in "*?["):
+    if not _is_pattern(path.name):
         return []
     return sorted(file for file in path.parent.glob(path.name) if file.is_file())
 
 
-def _files(data: Any) -> Iterator[str]:
-    """Return the files that a scene's data name: meshes and distance fields."""
+def _is_pattern(name: str) -> bool:
+    return any(mark in name for mark in "*?[")
+
+
+def _files(data: Any, key: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Return the key and the name of the files in a scene's data: meshes and distance fields."""
     if isinstance(data, dict):
-        for key, value in data.items():
-            if key in ("path", "field") and isinstance(value, str):
-                yield value
+        for word, value in data.items():
+            if word in ("path", "field") and isinstance(value, str):
+                yield (*key, word), value
             else:
-                yield from _files(value)
+                yield from _files(value, (*key, word))
     elif isinstance(data, list):
-        for value in data:
-            yield from _files(value)
+        for number, value in enumerate(data):
+            yield from _files(value, (*key, number))
