@@ -5,7 +5,7 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from math import ceil, isfinite
+from math import ceil, isfinite, sqrt
 from typing import ClassVar, Self
 
 import numpy as np
@@ -366,7 +366,7 @@ class FluidSystem(System):
             raise self._diverged("it has speeds that are not numbers")
         speed = p.max_speed = max(speed, self._boundary_speed(time))
         # particles under pressure vibrate at speeds of sqrt(p / rho): longer steps make columns at rest boil
-        pressure_speed = _PRESSURE_SPEED_FACTOR * np.sqrt(
+        pressure_speed = _PRESSURE_SPEED_FACTOR * sqrt(
             2.0 * float(np.mean(fluid.solver.pressure(p, self._dt) * p.inverse_density))
         )
         dt = min(fluid.max_dt, fluid.cfl * self.diameter / max(speed, pressure_speed, 1e-30))

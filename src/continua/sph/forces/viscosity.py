@@ -107,7 +107,7 @@ def solve_viscosity(p: Particles, dt: float, prescribed: NDArray[np.intp] | None
         )  # fmt: skip
         return total(parts)
 
-    rhs = mass * u + dt * wall_factor * np.repeat(p.viscosity, 4) * p.boundary.weighted_velocity
+    rhs = mass * u + np.float32(dt) * wall_factor * np.repeat(p.viscosity, 4) * p.boundary.weighted_velocity
     apply(u)
     residual = rhs - product
     direction = residual.copy()
