@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from math import inf
+from functools import lru_cache
+from math import inf, pi
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,9 @@ __all__ = ["Drain", "Emitter"]
 
 @dataclass(frozen=True)
 class Emitter:
-    """A round nozzle that emits fluid at a constant speed.
+    """A round nozzle that emits fluid at a constant speed: its area times the speed, whatever the particles.
+
+    The opening must be at least as wide as a particle.
 
     Attributes:
         center: Centre of the opening [m].
@@ -44,32 +47,42 @@ class Emitter:
         if not number(self.stop, "the end of an emitter", infinite=True, unit="s") > start:
             raise InputError(f"an emitter must stop after its start at {start:g} s, not at {self.stop:g} s")
 
+    def check_particles(self, diameter: float) -> None:
+        """Raise InputError if particles of a diameter [m] are wider than the opening."""
+        if 2.0 * self.radius < diameter * (1.0 - 1e-9):
+            raise InputError(
+                f"an emitter of radius {self.radius:g} m is narrower than a particle of radius {0.5 * diameter:g} m; "
+                f"use a particle_radius of at most {self.radius:g} m"
+            )
+
     def layer(self, diameter: float) -> NDArray[np.float64]:
-        """Return one layer of particles in the opening [m], shape [k, 3]."""
+        """Return one layer of particles in the opening [m], shape [k, 3]: a square lattice that covers its area."""
         diameter = _diameter(diameter)
-        check_memory(
-            (2.0 * self.radius / diameter) ** 2,
-            100,
-            "an emitter",
-            "particles in its opening",
-            "use larger particles",
-        )
+        self.check_particles(diameter)
+        wanted = pi * (self.radius / diameter) ** 2
+        check_memory(wanted, 100, "an emitter", "particles in its opening", "use larger particles")
         axis = unit_vector(self.direction, "an emitter's direction")
         first = np.cross(np.eye(3)[np.abs(axis).argmin()], axis)
         first /= np.linalg.norm(first)
         second = np.cross(axis, first)
-        extent = int(self.radius / diameter) + 1
-        steps = diameter * np.arange(-extent, extent + 1)
-        u, v = (grid.ravel() for grid in np.meshgrid(steps, steps, indexing="ij"))
-        inside = np.hypot(u, v) <= max(self.radius - 0.5 * diameter, 0.0) + 1e-9 * diameter
-        u, v = u[inside], v[inside]
-        return np.asarray(self.center) + u[:, None] * first + v[:, None] * second
+        u, v = _lattice_disc(wanted).T
+        spacing = self.radius * np.sqrt(pi / len(u))
+        return np.asarray(self.center) + spacing * (u[:, None] * first + v[:, None] * second)
+
+    def layer_spacing(self, diameter: float) -> float:
+        """Return the distance of layers [m] at which they carry the area of the opening times the speed."""
+        return len(self.layer(diameter)) * _diameter(diameter) ** 3 / (pi * self.radius**2)
 
     def layers_due(self, time: float, diameter: float) -> int:
-        """Return how many layers have been emitted up to `time` [s]."""
-        diameter = _diameter(diameter)
+        """Return how many layers have left the opening up to `time` [s], each when half of its fluid has."""
+        spacing = self.layer_spacing(diameter)
         open_for = min(number(time, "the time of an emitter"), self.stop) - self.start
-        return int(np.floor(open_for * self.speed / diameter + 1e-6)) + 1 if open_for >= 0.0 else 0
+        return max(int(np.floor(open_for * self.speed / spacing + 0.5 + 1e-6)), 0)
+
+    def layer_age(self, index: int, time: float, diameter: float) -> float:
+        """Return for how long layer `index` has been out of the opening at `time` [s]; negative before."""
+        spacing = self.layer_spacing(diameter)
+        return time - self.start - (index + 0.5) * spacing / self.speed
 
     def contains(self, points: NDArray[np.float64], time: float, diameter: float) -> NDArray[np.bool_]:
         """Return which points [n, 3] are still in the nozzle at `time` [s]; their velocity is prescribed."""
@@ -116,3 +129,27 @@ class Drain:
 
 def _diameter(value: float) -> float:
     return number(value, "the diameter of particles", above=0.0, unit="m")
+
+
+@lru_cache(maxsize=64)
+def _lattice_disc(area: float) -> NDArray[np.float64]:
+    """Return the points of a square lattice of spacing 1 in a disc around the origin, shape [k, 2].
+
+    Of the discs around a point, a cell and an edge of the lattice the one whose number of points is nearest to `area`
+    is taken; points at equal distance go together.
+    """
+    extent = int(np.sqrt(area / pi)) + 2
+    steps = np.arange(-extent, extent + 1.0)
+    best: tuple[float, NDArray[np.float64]] | None = None
+    for offset in ((0.0, 0.0), (0.5, 0.5), (0.5, 0.0)):
+        u, v = (grid.ravel() for grid in np.meshgrid(steps + offset[0], steps + offset[1], indexing="ij"))
+        squares = u * u + v * v
+        levels, counts = np.unique(squares, return_counts=True)
+        totals = np.cumsum(counts)
+        k = int(np.abs(np.log(totals / area)).argmin())
+        misfit = float(abs(np.log(totals[k] / area)))
+        if best is None or misfit < best[0] - 1e-12:
+            inside = squares <= levels[k]
+            best = misfit, np.stack([u[inside], v[inside]], axis=1)
+    assert best is not None
+    return best[1]

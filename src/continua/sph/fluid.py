@@ -118,6 +118,8 @@ class Fluid(KeepsReadOnlyArrays):
         self.solver = DFSPH() if solver is None else solver
         self.boundary = _boundary_method(boundary)
         self.emitters = instances_of(emitters, Emitter, "a fluid's emitters")
+        for emitter in self.emitters:
+            emitter.check_particles(self.diameter)
         self.drains = instances_of(drains, Drain, "a fluid's drains")
         self.max_particles = _particle_limit(max_particles)
         self._start = self._initial_positions(block, mesh, points)

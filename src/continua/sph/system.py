@@ -20,7 +20,7 @@ from continua.numerics import all_finite
 from continua.numerics.timers import timed
 from continua.registry import register_system
 from continua.sph import motion_kernels
-from continua.sph.boundary.checks import check_clearance, check_start
+from continua.sph.boundary.checks import check_clearance, check_emitters, check_start
 from continua.sph.boundary.interface import Boundary, FluidState
 from continua.sph.boundary.model import BoundarySums
 from continua.sph.boundary.rigid import RigidBoundary, make_boundary_model
@@ -141,6 +141,7 @@ class FluidSystem(System):
         )
         self.origin = self.radius * np.round(center / self.radius)
         self._scratch = BoundarySums()
+        self._withheld = [0] * len(self.fluids)  # particles that emitters could not add in this step
         self.forces = _make_forces(self.fluids)
         self._pack()
 
@@ -159,6 +160,7 @@ class FluidSystem(System):
         """Raise InputError if fluid starts inside a boundary or overlaps fluid."""
         for fluid in self.fluids:
             check_start(self.boundaries, fluid.name, fluid.positions, self.diameter, self.environment.time)
+            check_emitters(self.boundaries, fluid.name, fluid.emitters, self.diameter)
         if len(points) > 1:
             self._check_overlap(points)
 
@@ -254,6 +256,7 @@ class FluidSystem(System):
             self._pack()
         self.forces = _make_forces(self.fluids)
         self.substeps = []
+        self._withheld = [0] * len(self.fluids)
         done = 0.0
         known = [fluid.particles_ever for fluid in self.fluids]
         try:
@@ -284,6 +287,10 @@ class FluidSystem(System):
                 "a particle that had penetrated a wall was moved back to its surface"
                 if deep == 1
                 else f"particles that had penetrated a wall were moved back to its surface {deep} times"
+            )
+        if withheld := self._withheld[self.fluids.index(fluid)]:
+            warnings.append(
+                f"max_particles is {fluid.max_particles}: {pluralize(withheld, 'particle')} of emitters left out"
             )
         return StepReport(
             body=fluid.name,
@@ -455,10 +462,14 @@ class FluidSystem(System):
         for index, fluid in enumerate(self.fluids):
             for which, emitter in enumerate(fluid.emitters):
                 new = self._emitted(emitter, int(self._layers[index][which]), time)
-                capacity = fluid.max_particles - p.count - sum(len(part) for part in points)
-                if new is None or len(new) > capacity:
+                if new is None:
                     continue
                 self._layers[index][which] = emitter.layers_due(time, self.diameter)
+                if len(new) > fluid.max_particles - p.count - sum(len(part) for part in points):
+                    self._withheld[index] += len(
+                        new
+                    )  # lost, as a nozzle that is shut does not catch up later
+                    continue
                 points.append(new)
                 velocities.append(np.broadcast_to(emitter.velocity(), new.shape))
                 indices.append(np.full(len(new), index, np.uint8))
@@ -500,7 +511,7 @@ class FluidSystem(System):
         if layers_due <= layers:
             return None
         base = emitter.layer(self.diameter)
-        ages = [time - (emitter.start + k * self.diameter / emitter.speed) for k in range(layers, layers_due)]
+        ages = [emitter.layer_age(k, time, self.diameter) for k in range(layers, layers_due)]
         return np.concatenate([base + max(t, 0.0) * emitter.velocity() for t in ages])
 
     def nbytes(self) -> int:

@@ -12,8 +12,9 @@ from continua.errors import InputError
 from continua.geometry import Plane, Shape
 from continua.sph.boundary.interface import Boundary
 from continua.sph.boundary.map_boundary import shape_bounds
+from continua.sph.emitters import Emitter
 
-__all__ = ["check_clearance", "check_start"]
+__all__ = ["check_clearance", "check_emitters", "check_start"]
 
 _TOLERANCE = 1e-6  # of the diameter: how deep a particle may start inside a boundary
 
@@ -45,3 +46,19 @@ def check_start(
                 f"{inside} of {len(points)} particles of '{name}' start inside {boundary.name}; move the fluid or the "
                 f"{'body' if boundary.name.startswith(chr(39)) else 'collider'} apart"
             )
+
+
+def check_emitters(
+    boundaries: Sequence[Boundary], name: str, emitters: Sequence[Emitter], diameter: float
+) -> None:
+    """Raise InputError if particles of an emitter would enter inside a boundary, as outside of a tank."""
+    for number, emitter in enumerate(emitters, 1):
+        points = emitter.layer(diameter)
+        for boundary in boundaries:
+            inside = int((boundary.signed_distances(points, emitter.start) < -0.5 * diameter).sum())
+            if inside:
+                which = f"emitter {number} of '{name}'" if len(emitters) > 1 else f"the emitter of '{name}'"
+                raise InputError(
+                    f"{which} lies inside {boundary.name}: {inside} of {len(points)} particles of its opening do; "
+                    "move its center (a shape with 'inside: true' is solid outside)"
+                )
