@@ -12,6 +12,7 @@ from continua.errors import InputError
 from continua.grid_fluids.advection.advection import Advection
 from continua.grid_fluids.advection.cfl import cfl_substeps
 from continua.grid_fluids.advection.field_advection import FieldAdvection
+from continua.grid_fluids.advection.transport import Transport
 from continua.grid_fluids.fields import StaggeredFields
 from continua.grid_fluids.geometry.cut_cells import Window
 from continua.grid_fluids.geometry.domain import FlowDomain
@@ -30,8 +31,8 @@ __all__ = ["Flow"]
 class Flow:
     """An incompressible fluid that fills a staggered grid with cut cells.
 
-    A step advects velocity and scalars, adds forces, diffuses momentum by viscosity, and subtracts the pressure
-    gradient that makes the velocity divergence-free.
+    A step advects the velocity, adds forces, diffuses momentum by viscosity, subtracts the pressure gradient that makes
+    the velocity divergence-free, and moves the scalars with that velocity.
 
     Args:
         grid: The grid.
@@ -51,7 +52,8 @@ class Flow:
     Attributes:
         domain: Grid, boundary conditions and obstacles.
         fields: Velocity, scalars and pressure.
-        advection: Advection of the fields.
+        advection: Advection of the velocity.
+        transport: Transport of the scalars.
         projection: The pressure operator.
         viscous_solver: The viscous solver of the last step, or None without viscosity.
         half_step_increment: Velocity increment by viscosity and pressure in half a step, if `trapezoidal` [m/s].
@@ -82,6 +84,7 @@ class Flow:
         self.advection = FieldAdvection(
             self.domain, Advection() if advection is None else advection, slip=self.slip
         )
+        self.transport = Transport(self.domain, self.fields.dtype)
         self.projection = CutCellProjection(self.domain, dtype, rtol=rtol, smoothing=smoothing)
         self.viscous_solver: Viscosity | None = None
         self.half_step_increment: list[NDArray] = []
@@ -106,6 +109,7 @@ class Flow:
         window = self.domain.cut_cells.replace(obstacles, time)
         if window is not None:
             self._update_operators(window)
+        self.transport.forget_volumes()
 
     @timed("cut cells")
     def _place_obstacles(self, time: float) -> None:
@@ -117,6 +121,7 @@ class Flow:
         """Update all operators after the cut cells changed in `window`."""
         self.projection.update(window)
         self.advection.update(window)
+        self.transport.update(window)
         self.viscous_solver = None
 
     # stages of a step
@@ -142,6 +147,8 @@ class Flow:
         domain, fields = self.domain, self.fields
         if not domain.is_placed(time):
             self._place_obstacles(time)
+        if domain.has_moving_obstacles and fields.scalars:
+            self.transport.begin_step()
         wall_velocity = domain.wall_velocity(time, dt)
         self.advection.extrapolate(fields, wall_velocity)
         s = dt / self.grid.spacing
@@ -156,6 +163,7 @@ class Flow:
         pressure = self.project(duration, wall_velocity)
         if self.trapezoidal:
             self._store_half_step(before, dt)
+        self.transport.advect(fields.scalars, fields.velocity, s, self.projection.solver)
         return SubstepReport(dt, pressure, viscous)
 
     def _scaled_increment(self, dt: float) -> list[NDArray]:
@@ -175,6 +183,11 @@ class Flow:
         else:
             self.half_step_increment = [half * d for d in done]
         self.half_step_dt = dt
+
+    def amount(self, name: str) -> float:
+        """Return the integral of a scalar over the open volume [m3 times its unit]; per metre of depth in a plane."""
+        held = self.fields.scalars[name].astype(np.float64) * self.transport.volume
+        return float(held.sum()) * self.grid.spacing**self.grid.dim
 
     def substep_count(self, dt: float, cfl: float) -> int:
         """Return the number of sub-steps in which the fastest fluid moves at most `cfl` cells each."""
@@ -201,11 +214,16 @@ class Flow:
 
     def state_shapes(self) -> dict[str, tuple[int | None, ...]]:
         """Return the shapes of the arrays that a state must have, by key."""
-        return self.fields.state_shapes()
+        shapes = self.fields.state_shapes()
+        if self.domain.has_moving_obstacles and self.fields.scalars:
+            shapes["open_volume"] = self.grid.shape
+        return shapes
 
     def state(self) -> dict[str, NDArray]:
         """Return everything that a bitwise identical restart needs."""
         state = self.fields.state()
+        if self.domain.has_moving_obstacles and self.fields.scalars:
+            state["open_volume"] = self.transport.held_volume()
         if self.trapezoidal:
             axes = self.grid.axes
             state |= {
@@ -229,11 +247,13 @@ class Flow:
             for axis in self.grid.axes:
                 self.half_step_increment[axis][:] = half_step[f"half_step_increment{axis}"]
             self.half_step_dt = float(half_step["half_step_dt"].reshape(-1)[0])
+        self.transport.restore_volume(state.get("open_volume"))
         self.domain.invalidate_obstacles()
 
     def reset(self) -> None:
         """Set all fields to zero, and apply the boundary conditions."""
         self.fields.clear()
         self.half_step_increment, self.half_step_dt = [], 0.0
+        self.transport.forget_volumes()
         self.domain.invalidate_obstacles()
         self.domain.apply_boundary_conditions(self.fields.velocity)

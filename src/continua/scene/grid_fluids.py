@@ -101,7 +101,9 @@ class _GridFluid(Model):
     slip: Flag | None = option(
         "Whether obstacles are free-slip; by default they are if the fluid has no viscosity.", None
     )
-    scheme: Literal["maccormack", "bfecc", "semi-lagrangian"] = option("Advection scheme.", "maccormack")
+    scheme: Literal["maccormack", "bfecc", "semi-lagrangian"] = option(
+        "Advection scheme of the velocity.", "maccormack"
+    )
     precision: Literal["single", "double"] = option("Floating-point precision.", "single")
     color: Color | None = option("Colour of smoke in pictures, as '#rrggbb'.", None)
 

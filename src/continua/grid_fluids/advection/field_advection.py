@@ -1,4 +1,4 @@
-"""Advection of velocity and scalars around obstacles, with extrapolation behind walls."""
+"""Advection of the velocity around obstacles, with extrapolation behind walls."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LAYERS = 3  # of samples behind walls that are extrapolated
 
 
 class FieldAdvection:
-    """Advects the fields of a flow that fills its domain.
+    """Advects the velocity of a flow that fills its domain.
 
     Args:
         domain: The domain.
@@ -36,7 +36,6 @@ class FieldAdvection:
         self.domain, self.scheme, self.slip = domain, scheme, slip
         grid = domain.grid
         self._face_layers = [np.zeros(grid.faces_shape(a), np.uint8) for a in range(3)]
-        self._cell_layers = np.zeros(grid.shape, np.uint8)
         self._cut_faces: dict[int, CutFaces] = {}
 
     def update(self, window: Window) -> None:
@@ -51,14 +50,11 @@ class FieldAdvection:
                 fraction, fraction.dtype.type(MIN_OPEN_FRACTION), state, near[0], near[1] + one
             )
             _mark_layers(state, near[0], near[1] + one)
-        cells = tuple(slice(int(a), int(b)) for a, b in zip(*near))
-        self._cell_layers[cells] = np.where(cut_cells.solid_cells[cells], 255, 0)
-        _mark_layers(self._cell_layers, *near)
         self._cut_faces = {}
 
     @timed("advection")
     def advect(self, fields: StaggeredFields, s: float, increment: Sequence[NDArray] = ()) -> None:
-        """Advect velocity and scalars.
+        """Advect the velocity.
 
         Args:
             fields: The fields.
@@ -72,8 +68,6 @@ class FieldAdvection:
                 self._find_cut_faces(axis) if self.slip else None
             )  # at no-slip walls, samples are at face centres
             self.scheme(self._advected(old, axis, increment), offset, old, s, new[axis], cut)
-        for name, q in fields.scalars.items():
-            fields.scalars[name] = self.scheme(q, (0.5, 0.5, 0.5), old, s)
         fields.swap_velocity()
         self.domain.apply_boundary_conditions(fields.velocity)
 
@@ -104,7 +98,7 @@ class FieldAdvection:
 
     @timed("extrapolation")
     def extrapolate(self, fields: StaggeredFields, wall_velocity: Sequence[NDArray] | None = None) -> None:
-        """Extrapolate the fields behind walls; at no-slip walls the velocity is `wall_velocity` there."""
+        """Extrapolate the velocity behind walls; at no-slip walls it is `wall_velocity` there."""
         for axis in self.domain.grid.axes:
             u = fields.velocity[axis]
             if self.slip:
@@ -113,13 +107,6 @@ class FieldAdvection:
             near, behind = self._behind_walls(axis)
             moving = wall_velocity is not None and wall_velocity[axis].size > 0
             u[near][behind] = wall_velocity[axis][near][behind] if wall_velocity is not None and moving else 0
-        low, high = self.domain.cut_cells.obstacle_window()
-        parallel = bool(np.prod(high - low) >= _PARALLEL_FROM)
-        for q in fields.scalars.values():
-            for number in range(1, _LAYERS + 1):
-                extrapolation_kernels.extrapolate_layer_within.variant(parallel)(
-                    q, self._cell_layers, number, low, high
-                )
 
     def _extrapolate_component(self, u: NDArray, axis: int) -> None:
         """Extrapolate a velocity component linearly behind walls, layer by layer."""

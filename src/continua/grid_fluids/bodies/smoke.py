@@ -78,7 +78,7 @@ class Smoke(GridFluid):
         confinement: Strength of vorticity confinement, from 0 (none) to about 1: it preserves small vortices.
         fade: Decay rate of smoke [1/s].
         cooling: Decay rate of temperature [1/s].
-        scheme: "maccormack", "bfecc" or "semi-lagrangian".
+        scheme: Advection of the velocity: "maccormack", "bfecc" or "semi-lagrangian".
         rtol: Relative tolerance of the pressure solve.
         cfl: Largest number of cells the fastest air moves in a sub-step.
         precision: "single" or "double".

@@ -37,7 +37,7 @@ class WindTunnel(GridFluid):
         walls: Boundary condition of the sides along the wind: "slip" or "no-slip".
         streaks: Number of streaks of smoke across the inlet.
         origin: Corner with the smallest coordinates [m]; zeros by default.
-        scheme: "maccormack", "bfecc" or "semi-lagrangian".
+        scheme: Advection of the velocity: "maccormack", "bfecc" or "semi-lagrangian".
         rtol: Relative tolerance of the pressure solve.
         cfl: Largest number of cells the fastest air moves in a sub-step.
         precision: "single" or "double".
