@@ -21,6 +21,7 @@ BENCHMARKS = {
     "dam-break": "A dam break of 59,319 particles against SPlisHSPlasH, for each boundary model.",
     "dfsph-table": "DFSPH, IISPH, PBF and PCISPH on one dam break at fixed time steps.",
     "galerkin-update": "Galerkin products of all multigrid levels in place against SciPy's triple products.",
+    "incompressible": "A step of incompressible bodies against compressible ones; iterations of their pressure solves.",
     "linear-step": "A step with a constant matrix in matrix products, and the bandwidth of product and smoother.",
     "multigrid-vs-amg": "Update and solve to 1e-8 against PyAMG with rigid-body modes and CHOLMOD.",
     "neighbours": "Neighbour search of 59,319 particles against SPlisHSPlasH and SciPy's tree.",

@@ -103,8 +103,24 @@ class OneRing:
         )
         return out
 
-    def accelerate(
-        self, inverse_mass: NDArray[np.float64], forces: NDArray[np.float64], out: NDArray[np.float64]
+    def accelerations(
+        self, inverse_mass: NDArray[np.float64], pressures: NDArray[np.float64], out: NDArray[np.float64]
     ) -> None:
-        """Set `out` to M^-1 times forces."""
-        kernels.accelerate.variant(self._parallel)(inverse_mass, forces, out)
+        """Set `out` [n, 3] to M^-1 D^T p for inverse masses [n, 9]."""
+        p = self._pattern
+        kernels.accelerations.variant(self._parallel)(
+            p.indptr, p.indices, self._transposed, inverse_mass, pressures, out
+        )
+
+    def divergence_and_product(
+        self,
+        velocities: NDArray[np.float64],
+        z: NDArray[np.float64],
+        out: NDArray[np.float64],
+        partial: NDArray[np.float64],
+    ) -> None:
+        """Set `out` [n] to D v, and `partial` to the sums of z times it over chunks of rows."""
+        p = self._pattern
+        kernels.divergence_and_product.variant(self._parallel)(
+            p.indptr, p.indices, self._divergence, velocities, z, out, partial
+        )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from numba import prange
+from numba import prange, uint32, uint64
 
-from continua.numerics import kernel, kernel_pair
+from continua.numerics import inline, kernel, kernel_pair
 
 CHUNK = 256  # rows per chunk
 
@@ -85,17 +85,35 @@ def fill_operators(indptr, inc_indptr, inc_codes, slots, corners, gradient, dive
                         transposed[k, d] += share * gradient[e, 3 * a + d]
 
 
+@inline
+def _divergence_row(indptr, indices, divergence, v, i):
+    s0, s1, s2 = 0.0, 0.0, 0.0  # one sum per direction: additions that do not wait for each other
+    for k in range(uint64(indptr[i]), uint64(indptr[i + 1])):
+        j = uint32(indices[k])
+        s0 += divergence[k, 0] * v[j, 0]
+        s1 += divergence[k, 1] * v[j, 1]
+        s2 += divergence[k, 2] * v[j, 2]
+    return s0 + s1 + s2
+
+
+@inline
+def _force_row(indptr, indices, transposed, p, i):
+    s0, s1, s2 = 0.0, 0.0, 0.0
+    for k in range(uint64(indptr[i]), uint64(indptr[i + 1])):
+        value = p[uint32(indices[k])]
+        s0 += transposed[k, 0] * value
+        s1 += transposed[k, 1] * value
+        s2 += transposed[k, 2] * value
+    return s0, s1, s2
+
+
 @kernel_pair
 def apply_divergence(indptr, indices, divergence, v, out):
     """Set out = D v [m3/s]."""
     n = indptr.shape[0] - 1
     for c in prange((n + CHUNK - 1) // CHUNK):
         for i in range(c * CHUNK, min(n, (c + 1) * CHUNK)):
-            total = 0.0
-            for k in range(indptr[i], indptr[i + 1]):
-                j = indices[k]
-                total += divergence[k, 0] * v[j, 0] + divergence[k, 1] * v[j, 1] + divergence[k, 2] * v[j, 2]
-            out[i] = total
+            out[i] = _divergence_row(indptr, indices, divergence, v, i)
 
 
 @kernel_pair
@@ -104,26 +122,64 @@ def apply_transposed(indptr, indices, transposed, p, out):
     n = indptr.shape[0] - 1
     for c in prange((n + CHUNK - 1) // CHUNK):
         for i in range(c * CHUNK, min(n, (c + 1) * CHUNK)):
-            s0, s1, s2 = 0.0, 0.0, 0.0
-            for k in range(indptr[i], indptr[i + 1]):
-                value = p[indices[k]]
-                s0 += transposed[k, 0] * value
-                s1 += transposed[k, 1] * value
-                s2 += transposed[k, 2] * value
-            out[i, 0], out[i, 1], out[i, 2] = s0, s1, s2
+            out[i, 0], out[i, 1], out[i, 2] = _force_row(indptr, indices, transposed, p, i)
 
 
 @kernel_pair
-def accelerate(inverse_mass, force, out):
-    """Set out = M^-1 times forces, with nine values of M^-1 per node."""
-    n = force.shape[0]
+def accelerations(indptr, indices, transposed, inverse_mass, p, out):
+    """Set out = M^-1 D^T p, with nine values of M^-1 per node."""
+    n = indptr.shape[0] - 1
     for c in prange((n + CHUNK - 1) // CHUNK):
         for i in range(c * CHUNK, min(n, (c + 1) * CHUNK)):
+            f0, f1, f2 = _force_row(indptr, indices, transposed, p, i)
             w = inverse_mass[i]
-            f0, f1, f2 = force[i, 0], force[i, 1], force[i, 2]
             out[i, 0] = w[0] * f0 + w[3] * f1 + w[6] * f2
             out[i, 1] = w[1] * f0 + w[4] * f1 + w[7] * f2
             out[i, 2] = w[2] * f0 + w[5] * f1 + w[8] * f2
+
+
+@kernel_pair
+def divergence_and_product(indptr, indices, divergence, v, z, out, partial):
+    """Set out = D v, and the sums of z out over chunks of rows."""
+    n = indptr.shape[0] - 1
+    for c in prange((n + CHUNK - 1) // CHUNK):
+        total = 0.0
+        for i in range(c * CHUNK, min(n, (c + 1) * CHUNK)):
+            out[i] = _divergence_row(indptr, indices, divergence, v, i)
+            total += z[i] * out[i]
+        partial[c] = total
+
+
+@kernel_pair
+def next_directions(beta, preconditioner, z, az, p, ap, partial):
+    """Set p = z + beta p and A p = A z + beta A p, and the sums of A p times the preconditioner times A p."""
+    n = z.shape[0]
+    for c in prange((n + CHUNK - 1) // CHUNK):
+        total = 0.0
+        for i in range(c * CHUNK, min(n, (c + 1) * CHUNK)):
+            p[i] = z[i] + beta * p[i]
+            ap[i] = az[i] + beta * ap[i]
+            total += preconditioner[i] * ap[i] * ap[i]
+        partial[c] = total
+
+
+@kernel_pair
+def advance(alpha, preconditioner, volume, p, ap, x, r, z, partial):
+    """Add alpha p to x, subtract alpha A p from the residual r and from z, r preconditioned.
+
+    `partial` gets the largest |r| / volume of each chunk, or NaN.
+    """
+    n = x.shape[0]
+    for c in prange((n + CHUNK - 1) // CHUNK):
+        largest = 0.0
+        for i in range(c * CHUNK, min(n, (c + 1) * CHUNK)):
+            x[i] += alpha * p[i]
+            r[i] -= alpha * ap[i]
+            z[i] = preconditioner[i] * r[i]
+            rate = abs(r[i]) / volume[i]
+            if not rate <= largest:
+                largest = rate
+        partial[c] = largest
 
 
 @kernel_pair

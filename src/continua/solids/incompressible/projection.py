@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from continua.contact_solver import EMPTY_ROWS, ConstraintRows
 from continua.contact_solver.augmented_lagrangian_kernels import effective_masses
 from continua.linalg import SolveReport
-from continua.numerics.primitives import dot
 from continua.solids.incompressible import one_ring_kernels as kernels
-from continua.solids.incompressible.one_ring import OneRing
+from continua.solids.incompressible.one_ring import PARALLEL_FROM, OneRing
 
 __all__ = ["PressureSolve", "ProjectedPart", "volume_error"]
 
@@ -34,7 +33,6 @@ MAX_ITERATIONS = 500
 SWEEPS = 4
 """Symmetric Gauss-Seidel sweeps over the contacts in every product."""
 
-_AGREEMENT = 0.1  # of the true residual with that of the recurrence
 _PROGRESS = 0.5  # by which the true residual must fall between two restarts
 
 
@@ -84,8 +82,12 @@ class PressureSolve:
         self._pressures = [slice(a, b) for a, b in pairwise(ends)]
         count = int(max(part.rows.stop for part in self.parts)) if row_count is None else row_count
         self._u = np.zeros((count, 3))
-        self._force = [np.zeros((len(part.inverse_mass), 3)) for part in self.parts]
         self._size = int(ends[-1])
+        chunks = [-(-len(part.inverse_mass) // kernels.CHUNK) for part in self.parts]
+        self._chunks = [slice(a, b) for a, b in pairwise(np.cumsum([0, *chunks]))]
+        self._sums = np.zeros(sum(chunks))
+        self._partial = np.zeros(-(-self._size // kernels.CHUNK))
+        self._parallel = self._size >= PARALLEL_FROM
         self.contacts = rows
         self._rows: ConstraintRows | None = None
         self._inverse_mass = np.zeros((0, 9))
@@ -113,9 +115,8 @@ class PressureSolve:
 
     def changes(self, pressures: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the changes of velocity P M^-1 D^T p of all rows [m/s]; valid until the next call."""
-        for part, own, force in zip(self.parts, self._pressures, self._force, strict=True):
-            part.one_ring.forces(pressures[own], force)
-            part.one_ring.accelerate(part.inverse_mass, force, self._u[part.rows])
+        for part, own in zip(self.parts, self._pressures, strict=True):
+            part.one_ring.accelerations(part.inverse_mass, pressures[own], self._u[part.rows])
         if self._rows is not None:
             kernels.project_out(
                 self._rows.ptr,
@@ -168,27 +169,25 @@ class PressureSolve:
 
     def _iterate(self, x: NDArray, r: NDArray, tolerance: float, limit: int) -> int:
         """Improve x by preconditioned conjugate residuals until those of the recurrence pass; return how many."""
-        m = self._preconditioner
-        z = m * r
-        az = self.multiply(z, np.empty_like(z)).copy()
-        p, ap = z.copy(), az.copy()
-        rho = dot(z, az)
+        m, parallel = self._preconditioner, self._parallel
+        z, az = m * r, np.empty_like(r)
+        p, ap = np.zeros_like(r), np.zeros_like(r)
+        rho, beta = self._product(z, az), 0.0
         for k in range(limit):
-            map_ = m * ap
-            size = dot(ap, map_)
+            kernels.next_directions.variant(parallel)(beta, m, z, az, p, ap, self._partial)
+            size = float(np.sum(self._partial))
             if not (size > 0.0 and rho > 0.0):  # nothing is left in the range of the matrix
                 return k
-            alpha = rho / size
-            x += alpha * p
-            r -= alpha * ap
-            z -= alpha * map_
-            if kernels.largest_rate(r, self._volume) <= tolerance:
+            kernels.advance.variant(parallel)(rho / size, m, self._volume, p, ap, x, r, z, self._partial)
+            if float(np.max(self._partial)) <= tolerance:
                 return k + 1
-            self.multiply(z, az)
-            before, rho = rho, dot(z, az)
+            before, rho = rho, self._product(z, az)
             beta = rho / before
-            p *= beta
-            p += z
-            ap *= beta
-            ap += az
         return limit
+
+    def _product(self, z: NDArray, out: NDArray) -> float:
+        """Set `out` to the product of the matrix and z, and return the inner product of both."""
+        u = self.changes(z)
+        for part, own, chunks in zip(self.parts, self._pressures, self._chunks, strict=True):
+            part.one_ring.divergence_and_product(u[part.rows], z[own], out[own], self._sums[chunks])
+        return float(np.sum(self._sums))
