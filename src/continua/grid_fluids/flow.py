@@ -21,9 +21,9 @@ from continua.grid_fluids.geometry.grid import Grid
 from continua.grid_fluids.interface import SubstepReport
 from continua.grid_fluids.pressure.multigrid import MultigridReport
 from continua.grid_fluids.pressure.projection import CutCellProjection
+from continua.grid_fluids.step_history import IMPLICIT, StepHistory
 from continua.grid_fluids.viscosity import Viscosity
 from continua.numerics.timers import timed
-from continua.validation import state_arrays
 
 __all__ = ["Flow"]
 
@@ -46,8 +46,8 @@ class Flow:
         smoothing: Multigrid sweeps before and after each coarse correction.
         dtype: `numpy.float32` or `numpy.float64`.
         voxels: Close whole cells instead of cutting them, for comparison.
-        trapezoidal: Whether viscosity and pressure act half before and half after advection, which is second order
-            for a steady flow; by default they do if there is viscosity.
+        trapezoidal: Whether steps are of second order in time: pressure and friction act half before and half after
+            advection, along the velocity in the middle of the step.
 
     Attributes:
         domain: Grid, boundary conditions and obstacles.
@@ -56,8 +56,7 @@ class Flow:
         transport: Transport of the scalars.
         projection: The pressure operator.
         viscous_solver: The viscous solver of the last step, or None without viscosity.
-        half_step_increment: Velocity increment by viscosity and pressure in half a step, if `trapezoidal` [m/s].
-        half_step_dt: The step it belongs to [s].
+        history: What past steps leave for the next one, if `trapezoidal`.
     """
 
     def __init__(
@@ -74,11 +73,10 @@ class Flow:
         smoothing: int = 2,
         dtype: Any = np.float32,
         voxels: bool = False,
-        trapezoidal: bool | None = None,
+        trapezoidal: bool = True,
     ) -> None:
         self.density, self.viscosity = density, viscosity
         self.slip = viscosity == 0.0 if slip is None else slip
-        self.trapezoidal = viscosity > 0.0 if trapezoidal is None else trapezoidal
         self.domain = FlowDomain(grid, sides, obstacles, dtype, voxels=voxels)
         self.fields = StaggeredFields(grid, dtype)
         self.advection = FieldAdvection(
@@ -87,8 +85,7 @@ class Flow:
         self.transport = Transport(self.domain, self.fields.dtype)
         self.projection = CutCellProjection(self.domain, dtype, rtol=rtol, smoothing=smoothing)
         self.viscous_solver: Viscosity | None = None
-        self.half_step_increment: list[NDArray] = []
-        self.half_step_dt = 0.0
+        self.history = StepHistory(grid, dtype, viscous=viscosity > 0.0) if trapezoidal else None
         self._update_operators((np.zeros(3, np.int64), np.array(grid.shape)))
         if names := self.projection.blocked_inlets():
             raise InputError(
@@ -136,9 +133,11 @@ class Flow:
             self.viscous_solver = Viscosity(self.domain.cut_cells, self.domain.sides, number, slip=self.slip)
         return self.viscous_solver.solve(self.fields.velocity)
 
-    def project(self, dt: float, wall_velocity: Sequence[NDArray] | None = None) -> MultigridReport:
+    def project(
+        self, dt: float, wall_velocity: Sequence[NDArray] | None = None, **options: Any
+    ) -> MultigridReport:
         """Subtract the pressure gradient over `dt` [s] that makes the velocity divergence-free."""
-        return self.projection.project(self.fields, dt, self.density, wall_velocity)
+        return self.projection.project(self.fields, dt, self.density, wall_velocity, **options)
 
     def step(
         self, dt: float, time: float = 0.0, forces: Callable[[float], None] | None = None
@@ -151,38 +150,61 @@ class Flow:
             self.transport.begin_step()
         wall_velocity = domain.wall_velocity(time, dt)
         self.advection.extrapolate(fields, wall_velocity)
-        s = dt / self.grid.spacing
-        self.advection.advect(fields, s, self._scaled_increment(s * self.grid.spacing))
+        history = self.history
+        if history is None:
+            self.advection.advect(fields, dt / self.grid.spacing)
+        else:
+            if history.dt == 0.0:
+                self._predict(dt, wall_velocity)
+            departing = history.departing(fields.velocity, dt)
+            self.advection.advect(fields, dt / self.grid.spacing, history.mid_velocity(fields, dt), departing)
+            history.after_advection(fields, dt)
         if domain.has_moving_obstacles:
             self._place_obstacles(time + dt)
+            if history is not None:
+                for rates in (history.pressure, *history.friction):
+                    self.advection.set_behind_walls(rates)
+        if not self.slip:
+            self.advection.set_behind_walls(fields.velocity, wall_velocity)
         if forces is not None:
             forces(dt)
-        before = [u.copy() for u in fields.velocity] if self.trapezoidal else []
-        duration = 0.5 * dt if self.half_step_increment else dt
-        viscous = self.diffuse(duration)
-        pressure = self.project(duration, wall_velocity)
-        if self.trapezoidal:
-            self._store_half_step(before, dt)
-        self.transport.advect(fields.scalars, fields.velocity, s, self.projection.solver)
+        if history is None:
+            viscous = self.diffuse(dt)
+            pressure = self.project(dt, wall_velocity)
+        else:
+            viscous = self._diffuse_centred(history, dt)
+            pressure = self.project(0.5 * dt, wall_velocity, acceleration=history.pressure, halves=True)
+        self.transport.advect(fields.scalars, fields.velocity, dt / self.grid.spacing, self.projection.solver)
         return SubstepReport(dt, pressure, viscous)
 
-    def _scaled_increment(self, dt: float) -> list[NDArray]:
-        """Return the increment of half a step of `dt` [s], or nothing."""
-        if not self.half_step_increment:
-            return []
-        factor = self.fields.dtype.type(dt / self.half_step_dt)
-        return [factor * m for m in self.half_step_increment]
+    def _predict(self, dt: float, wall_velocity: Sequence[NDArray]) -> None:
+        """Put pressure and friction of the first step of `dt` [s] into the history, from a step of first order."""
+        fields, history = self.fields, self.history
+        assert history is not None
+        velocity = [u.copy() for u in fields.velocity]
+        self.advection.advect(fields, dt / self.grid.spacing)
+        if self.viscosity > 0.0:
+            before = [u.copy() for u in fields.velocity]
+            self.diffuse(dt)
+            history.store_friction(before, fields.velocity, dt)
+            history.repeat_friction()
+        self.project(dt, wall_velocity, acceleration=history.pressure)
+        for u, start, last in zip(fields.velocity, velocity, history.velocity, strict=True):
+            u[:] = start
+            last[:] = start
+        history.dt = dt
 
-    def _store_half_step(self, before: Sequence[NDArray], dt: float) -> None:
-        """Store the half-step increment by viscosity and pressure, averaged with the last to damp oscillations."""
-        done = [u - old for u, old in zip(self.fields.velocity, before, strict=True)]
-        half = self.fields.dtype.type(0.5)
-        if self.half_step_increment:
-            last = self._scaled_increment(dt)
-            self.half_step_increment = [half * (m + d) for m, d in zip(last, done, strict=True)]
-        else:
-            self.half_step_increment = [half * d for d in done]
-        self.half_step_dt = dt
+    def _diffuse_centred(self, history: StepHistory, dt: float) -> list[MultigridReport]:
+        """Diffuse momentum in the second half of a step of `dt` [s], under the pressure of the last step."""
+        if self.viscosity == 0.0:
+            return []
+        fields = self.fields
+        history.add_arriving(fields.velocity, dt)
+        before = [u.copy() for u in fields.velocity]
+        viscous = self.diffuse(IMPLICIT * dt)
+        history.store_friction(before, fields.velocity, IMPLICIT * dt)
+        history.remove_pressure(fields.velocity, dt)
+        return viscous
 
     def amount(self, name: str) -> float:
         """Return the integral of a scalar over the open volume [m3 times its unit]; per metre of depth in a plane."""
@@ -224,36 +246,21 @@ class Flow:
         state = self.fields.state()
         if self.domain.has_moving_obstacles and self.fields.scalars:
             state["open_volume"] = self.transport.held_volume()
-        if self.trapezoidal:
-            axes = self.grid.axes
-            state |= {
-                f"half_step_increment{a}": q.copy()
-                for a, q in enumerate(self.half_step_increment)
-                if a in axes
-            }
-            state["half_step_dt"] = np.array([self.half_step_dt])
-        return state
+        return state if self.history is None else state | self.history.state()
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore a state from `state()`."""
-        half_step: dict[str, NDArray] = {}
-        if f"half_step_increment{self.grid.x_axis}" in state:
-            shapes = {f"half_step_increment{a}": self.fields.velocity[a].shape for a in self.grid.axes}
-            half_step = state_arrays(state, {**shapes, "half_step_dt": None}, "a flow")
+        if self.history is not None:
+            self.history.restore(state)
         self.fields.restore(state)
-        self.half_step_increment, self.half_step_dt = [], 0.0
-        if half_step:
-            self.half_step_increment = [np.zeros_like(u) for u in self.fields.velocity]
-            for axis in self.grid.axes:
-                self.half_step_increment[axis][:] = half_step[f"half_step_increment{axis}"]
-            self.half_step_dt = float(half_step["half_step_dt"].reshape(-1)[0])
         self.transport.restore_volume(state.get("open_volume"))
         self.domain.invalidate_obstacles()
 
     def reset(self) -> None:
         """Set all fields to zero, and apply the boundary conditions."""
         self.fields.clear()
-        self.half_step_increment, self.half_step_dt = [], 0.0
+        if self.history is not None:
+            self.history.clear()
         self.transport.forget_volumes()
         self.domain.invalidate_obstacles()
         self.domain.apply_boundary_conditions(self.fields.velocity)

@@ -53,21 +53,31 @@ class FieldAdvection:
         self._cut_faces = {}
 
     @timed("advection")
-    def advect(self, fields: StaggeredFields, s: float, increment: Sequence[NDArray] = ()) -> None:
+    def advect(
+        self,
+        fields: StaggeredFields,
+        s: float,
+        along: Sequence[NDArray] | None = None,
+        departing: Sequence[NDArray] | None = None,
+    ) -> None:
         """Advect the velocity.
 
         Args:
             fields: The fields.
             s: Time step over the spacing [s/m].
-            increment: What is added to the velocity before it is advected [m/s], or nothing.
+            along: The velocity that paths follow [m/s]; that of the fields by default.
+            departing: The velocity that is advected [m/s], changed behind walls; that of the fields by default.
         """
-        old, new = fields.velocity, fields.previous_velocity
+        along = fields.velocity if along is None else along
+        new = fields.previous_velocity
         for axis in self.domain.grid.axes:
             offset = [0.0 if a == axis else 0.5 for a in range(3)]
-            cut = (
-                self._find_cut_faces(axis) if self.slip else None
-            )  # at no-slip walls, samples are at face centres
-            self.scheme(self._advected(old, axis, increment), offset, old, s, new[axis], cut)
+            # at no-slip walls, samples are at face centres
+            cut = self._find_cut_faces(axis) if self.slip else None
+            q = fields.velocity[axis]
+            if departing is not None:
+                q = self._continued(departing[axis], q, axis)
+            self.scheme(q, offset, along, s, new[axis], cut)
         fields.swap_velocity()
         self.domain.apply_boundary_conditions(fields.velocity)
 
@@ -77,18 +87,26 @@ class FieldAdvection:
             self._cut_faces[axis] = find_cut_faces(self.domain.cut_cells, axis)
         return self._cut_faces[axis]
 
-    def _advected(self, velocity: Sequence[NDArray], axis: int, increment: Sequence[NDArray]) -> NDArray:
-        """Return the velocity component to advect, including the increment."""
-        u = velocity[axis]
-        if not increment:
-            return u
-        q = u + increment[axis]
+    def _continued(self, q: NDArray, u: NDArray, axis: int) -> NDArray:
+        """Continue a velocity component to advect behind walls; at no-slip walls by the wall velocity, in u."""
+        if q is u:
+            return q
         if self.slip:
             self._extrapolate_component(q, axis)
         else:
             near, behind = self._behind_walls(axis)
             q[near][behind] = u[near][behind]
         return q
+
+    def set_behind_walls(
+        self, values: Sequence[NDArray], wall_velocity: Sequence[NDArray] | None = None
+    ) -> None:
+        """Set the samples on faces behind walls to `wall_velocity`, or to 0."""
+        for axis in self.domain.grid.axes:
+            near, behind = self._behind_walls(axis)
+            moving = wall_velocity is not None and wall_velocity[axis].size > 0
+            q = values[axis][near]
+            q[behind] = wall_velocity[axis][near][behind] if wall_velocity is not None and moving else 0
 
     def _behind_walls(self, axis: int) -> tuple[tuple[slice, ...], NDArray[np.bool_]]:
         """Return the range of faces across an array axis with obstacles, and the mask of those behind walls."""
@@ -99,14 +117,11 @@ class FieldAdvection:
     @timed("extrapolation")
     def extrapolate(self, fields: StaggeredFields, wall_velocity: Sequence[NDArray] | None = None) -> None:
         """Extrapolate the velocity behind walls; at no-slip walls it is `wall_velocity` there."""
-        for axis in self.domain.grid.axes:
-            u = fields.velocity[axis]
-            if self.slip:
-                self._extrapolate_component(u, axis)
-                continue
-            near, behind = self._behind_walls(axis)
-            moving = wall_velocity is not None and wall_velocity[axis].size > 0
-            u[near][behind] = wall_velocity[axis][near][behind] if wall_velocity is not None and moving else 0
+        if self.slip:
+            for axis in self.domain.grid.axes:
+                self._extrapolate_component(fields.velocity[axis], axis)
+        else:
+            self.set_behind_walls(fields.velocity, wall_velocity)
 
     def _extrapolate_component(self, u: NDArray, axis: int) -> None:
         """Extrapolate a velocity component linearly behind walls, layer by layer."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.grid_fluids.fields import StaggeredFields
-from continua.grid_fluids.geometry.cut_cells import Window
+from continua.grid_fluids.geometry.cut_cells import MIN_OPEN_FRACTION, Window
 from continua.grid_fluids.geometry.domain import FlowDomain
 from continua.grid_fluids.geometry.domain_boundary import blocked_inlets
 from continua.grid_fluids.geometry.grid import padded_zeros
@@ -73,8 +73,21 @@ class CutCellProjection:
         dt: float,
         density: float,
         wall_velocity: Sequence[NDArray] | None = None,
+        *,
+        acceleration: Sequence[NDArray] | None = None,
+        halves: bool = False,
     ) -> MultigridReport:
-        """Subtract the pressure gradient over `dt` [s] that makes the velocity divergence-free."""
+        """Subtract the pressure gradient over `dt` [s] that makes the velocity divergence-free.
+
+        Args:
+            fields: Velocity and pressure; the last pressure is the initial guess.
+            dt: Duration in which the pressure acts [s].
+            density: Density [kg/m3].
+            wall_velocity: Velocity of moving walls [m/s].
+            acceleration: Receives the acceleration by pressure [m/s2]; 0 on closed faces.
+            halves: The last pressure and its `acceleration` have acted for the time `dt` already. The result is the
+                mean over both times.
+        """
         domain, grid = self.domain, self.domain.grid
         if wall_velocity is None:
             wall_velocity = domain.no_wall_velocity()
@@ -91,21 +104,43 @@ class CutCellProjection:
         if fields.pressure_unit not in (0.0, unit):
             fields.potential *= fields.pressure_unit / unit  # the last pressure is the initial guess
         fields.pressure_unit = unit
+        last = fields.potential.copy() if halves else None
         report = self.solver.solve(self._rhs, fields.potential, rtol=self.rtol)
+        kept, scale = (0.5, 0.5 / dt) if halves else (0.0, 1.0 / dt)
         for axis in grid.axes:
-            projection_kernels.subtract_gradient.variant(fields.parallel)(
-                u[axis], fields.potential, fractions[axis], axis
-            )
-        subtract_side_gradient(domain, fields)
+            if acceleration is None:
+                projection_kernels.subtract_gradient.variant(fields.parallel)(
+                    u[axis], fields.potential, fractions[axis], axis
+                )
+            else:
+                projection_kernels.subtract_and_keep_gradient.variant(fields.parallel)(
+                    u[axis], fields.potential, fractions[axis], axis, MIN_OPEN_FRACTION, acceleration[axis], kept,
+                    scale
+                )  # fmt: skip
+        subtract_side_gradient(domain, fields, acceleration, kept, scale)
+        if last is not None:
+            fields.potential += last
+            fields.potential *= 0.5
         return report
 
 
-def subtract_side_gradient(domain: FlowDomain, fields: StaggeredFields) -> None:
-    """Subtract the pressure gradient from the velocity at open sides, where the pressure is 0 half a spacing away."""
+def subtract_side_gradient(
+    domain: FlowDomain,
+    fields: StaggeredFields,
+    acceleration: Sequence[NDArray] | None = None,
+    kept: float = 0.0,
+    scale: float = 0.0,
+) -> None:
+    """Subtract the pressure gradient from the velocity at open sides, where the pressure is 0 half a spacing away.
+
+    There `acceleration` is set to `kept` times its old value minus `scale` times the gradient.
+    """
     fractions = domain.cut_cells.face_fractions
     for side in domain.sides:
         if side.kind == "open":
-            gradient = 2.0 * side.inward * fields.potential[side.layer()]
-            fields.velocity[side.axis][side.layer()] -= np.where(
-                fractions[side.axis][side.layer()] > 0, gradient, 0.0
-            )
+            at = side.layer()
+            gradient = np.where(fractions[side.axis][at] > 0, 2.0 * side.inward * fields.potential[at], 0.0)
+            fields.velocity[side.axis][at] -= gradient
+            if acceleration is not None:
+                last = kept * acceleration[side.axis][at] - scale * gradient
+                acceleration[side.axis][at] = last

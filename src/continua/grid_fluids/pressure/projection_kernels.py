@@ -6,7 +6,7 @@ from numba import prange
 
 from continua.numerics import inline, kernel_pair
 
-__all__ = ["before_face", "divergence_rhs", "subtract_gradient"]
+__all__ = ["before_face", "divergence_rhs", "subtract_and_keep_gradient", "subtract_gradient"]
 
 
 @inline
@@ -58,3 +58,29 @@ def subtract_gradient(u, p, fraction, axis):
                 else:
                     before = p[i, j, k - 1]
                 u[i, j, k] -= p[i, j, k] - before
+
+
+@kernel_pair
+def subtract_and_keep_gradient(u, p, fraction, axis, least, acceleration, kept, scale):
+    """The same, and set `acceleration` to `kept` times itself minus `scale` times the gradient on the inner faces.
+
+    It is set to 0 on faces open by less than `least`.
+    """
+    n0, n1, n2 = p.shape
+    for r in prange(n0 * n1):
+        i, j = r // n1, r % n1
+        if (axis == 0 and i == 0) or (axis == 1 and j == 0):
+            continue
+        for k in range(1 if axis == 2 else 0, n2):
+            gradient = 0.0
+            if fraction[i, j, k] > 0:
+                if axis == 0:
+                    before = p[i - 1, j, k]
+                elif axis == 1:
+                    before = p[i, j - 1, k]
+                else:
+                    before = p[i, j, k - 1]
+                gradient = p[i, j, k] - before
+                u[i, j, k] -= gradient
+            last = kept * acceleration[i, j, k] - scale * gradient
+            acceleration[i, j, k] = last if fraction[i, j, k] >= least else 0.0
