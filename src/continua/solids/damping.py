@@ -23,7 +23,6 @@ from continua.materials.registry import law_function
 from continua.numerics.mat3 import rotation
 from continua.solids import damping_kernels
 from continua.solids.elements.base import AssembledSystem, Elements
-from continua.solids.elements.mean_volume import split_constants
 from continua.solids.elements.quadrature_elements import NodalElements, QuadratureTets
 from continua.solids.point_elements import point_elements
 from continua.validation import LARGEST, number, numbers, shortened
@@ -112,7 +111,7 @@ class Damper:
         self.time = time
         if self._body is not None and self._body.means is not None:
             # changes of volume that the body averages would be damped at each point, and it locked
-            constants = split_constants(constants)[0]
+            constants = self._body.means.split(constants)[0]
         self.set_law(_Viscous(), time * constants[:, :2])
 
     def set_law(self, law: Law, constants: NDArray[np.float64]) -> None:

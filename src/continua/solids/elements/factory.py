@@ -22,7 +22,7 @@ def make_elements(
 ) -> Elements:
     """Return the elements for the mesh, the order and the law; `plane` is "strain", "stress" or None.
 
-    With `mean_volume` those of order 1 average the change of volume; see `solids.elements.mean_volume`.
+    With `mean_volume` they average the change of volume; see `solids.elements.mean_volume`.
     """
     if not isinstance(mesh, TetMesh | HexMesh | PlaneMesh):
         raise InputError(
@@ -44,7 +44,7 @@ def make_elements(
                 "a plastic body cannot be in plane stress; use plane='strain' or leave out plasticity"
             )
         return NodalElements(mesh, order, plane == "stress", mean_volume)
-    if plastic or (mean_volume and order == 1):
+    if plastic or mean_volume:
         return QuadratureTets(mesh, order, mean_volume)
     if isinstance(law, Linear | Corotated):
         if order == 1:

@@ -17,6 +17,7 @@ from continua.numerics.quadrature import gauss_cube
 __all__ = [
     "KINDS",
     "boundary_nodes",
+    "linear_values",
     "linear_weights",
     "lumped_mass",
     "quadratic_node_count",
@@ -102,6 +103,11 @@ def quadratic_slopes(nodes: int, count: int) -> tuple[NDArray[np.float64], NDArr
     """Return the slopes of the shape functions in the reference cell [q, k, d], and the weights [q]."""
     points, weights = _rule(nodes, count)
     return _slopes_at(nodes, points), weights
+
+
+def linear_values(nodes: int, count: int) -> NDArray[np.float64]:
+    """Return the barycentric coordinates of the points of a triangle's rule, shape [q, 3]."""
+    return _rule(nodes, count)[0]
 
 
 def quadratic_node_count(mesh: HexMesh | PlaneMesh) -> int:

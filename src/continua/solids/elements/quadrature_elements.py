@@ -21,7 +21,13 @@ from continua.solids.elements import lagrange, quadrature_kernels
 from continua.solids.elements.base import AssembledSystem, TetElements, rest_geometry
 from continua.solids.elements.bernstein_geometry import BernsteinGeometry
 from continua.solids.elements.colored_assembly import ColoredAssembly
-from continua.solids.elements.mean_volume import ElementMeans, NodeMeans, split_constants
+from continua.solids.elements.mean_volume import (
+    RESOLVED,
+    ElementMeans,
+    PatchMeans,
+    PressureSpace,
+    linear_pressures,
+)
 
 __all__ = ["NodalElements", "QuadratureElements", "QuadratureTets"]
 
@@ -39,6 +45,7 @@ class QuadratureElements:
         plane: 1 for bodies in plane strain, 2 in plane stress, else 0.
         means: Averages the change of volume, so that nearly incompressible elements do not lock; None if they are
             integrated in full.
+        averages: Whether the law has a part that is averaged.
     """
 
     conservative = True
@@ -49,6 +56,7 @@ class QuadratureElements:
     dof_map: DofMap
     pattern: BlockPattern
     means: ElementMeans | None = None
+    averages = False
 
     def _integrate_at(
         self,
@@ -56,19 +64,22 @@ class QuadratureElements:
         gradients: NDArray[np.float64],
         weights: NDArray[np.float64],
         plane: float = 0.0,
-        mean_volume: bool = False,
+        pressures: PressureSpace | None = None,
     ) -> None:
-        """Set the quadrature points; with `mean_volume` the change of volume is averaged."""
-        if (
-            mean_volume and weights.shape[1] == 1
-        ):  # constant strain: only patches of several elements are an average
-            self.means = NodeMeans(self.elements, self.pattern)
-            self.pattern = self.means.pattern
-        elif mean_volume:
-            self.means = ElementMeans(self.elements, weights.shape[1])
+        """Set the quadrature points; with `pressures` the change of volume is averaged."""
         self._volumes = mesh.volumes
         self.gradients = np.ascontiguousarray(gradients)
         self.weights = np.ascontiguousarray(weights)
+        if pressures is not None and pressures.dofs is not None:
+            self.means = PatchMeans(self.elements, pressures, self.weights, self.pattern)
+            self.pattern = self.means.pattern
+        elif pressures is not None:
+            self.means = ElementMeans(self.elements, pressures, self.weights)
+        if self.means is not None:  # the kernels take the points as elements with one point each
+            count, nodes = self.weights.size, self.elements.shape[1]
+            self._point_elements = np.repeat(self.elements, self.weights.shape[1], axis=0)
+            self._point_gradients = self.gradients.reshape(count, 1, nodes, 3)
+            self._point_inverted = np.zeros(-(-count // point_kernels.CHUNK), np.int64)
         self.plastic: NDArray[np.float64] | None = None
         self.inverted = 0
         self.parallel = self.element_count >= PARALLEL_FROM
@@ -81,15 +92,19 @@ class QuadratureElements:
         """Set the law and the constants of every element, shape [m, k]."""
         self._law = law
         self._constants = np.ascontiguousarray(constants)
-        self._averaged = np.zeros(0)
+        self.averages = False
         if self.means is not None and law.volume is not None:
-            split, averaged = split_constants(self._constants)
-            if averaged.any():
-                self._constants, self._averaged = split, averaged
+            own, averaged = self.means.split(self._constants)
+            self.averages = bool(averaged.any())
+            if self.averages:
+                self.means.set_lambda(averaged)
+                stress = np.zeros((self.weights.size, 1))
+                points = np.repeat(own, self.weights.shape[1], axis=0)
+                self._point_constants = np.concatenate([points, stress], axis=1)
 
     def update(self, coefficients: NDArray[np.float64]) -> None:
         """Evaluate the law at every point for the given coefficients."""
-        if self.means is not None and len(self._averaged):
+        if self.means is not None and self.averages:
             self._update_with_means(self.means, coefficients)
             return
         self._law.evaluate_points.variant(self.parallel)(
@@ -106,21 +121,49 @@ class QuadratureElements:
         self.inverted = int(self._inverted.sum())
 
     def _update_with_means(self, means: ElementMeans, coefficients: NDArray[np.float64]) -> None:
-        volumes_kernel, pressure_kernel = self._law.mean_volume_kernels
-        points = (coefficients, self.elements, self.gradients, self.plane)
-        volumes_kernel.variant(self.parallel)(*points, self.plastic, means.volumes, self._inverted)
-        means.set_stress(self.weights, self._averaged, self._constants, self.parallel)
-        pressure_kernel.variant(self.parallel)(
-            *points,
-            self._constants,
-            self.plastic,
-            True,
-            self._records,
-            means.measure_gradients,
-            self._inverted,
+        volumes_kernel, _ = self._law.mean_volume_kernels
+        count = self.weights.size
+        volumes_kernel.variant(self.parallel)(
+            coefficients,
+            self._point_elements,
+            self._point_gradients,
+            self.plane,
+            None if self.plastic is None else self.plastic.reshape(count, 1, 9),
+            means.volumes.reshape(count, 1, 2),
+            self._point_inverted,
         )
-        means.set_derivatives(self.gradients, self.weights, self.parallel)
-        self.inverted = int(self._inverted.sum())
+        means.set_stress(self.parallel)
+        self.evaluate_pressure_points(coefficients, means.stress, means.measure_gradients)
+        means.set_derivatives(self.gradients, self.parallel)
+
+    def evaluate_pressure_points(
+        self,
+        coefficients: NDArray[np.float64],
+        stress: NDArray[np.float64],
+        measure_gradients: NDArray[np.float64],
+    ) -> None:
+        """Evaluate the law under given stresses s of the means [m, q] at every point; set `inverted`.
+
+        Also set the derivatives of the measure of volume by the deformation gradient, `measure_gradients` [m, q, 9].
+        """
+        count = self.weights.size
+        self._point_constants[:, -1] = stress.reshape(-1)
+        _, kernel = self._law.mean_volume_kernels
+        kernel.variant(self.parallel)(
+            coefficients,
+            self._point_elements,
+            self._point_gradients,
+            self.plane,
+            self._point_constants,
+            None if self.plastic is None else self.plastic.reshape(count, 1, 9),
+            True,
+            self._records.reshape(count, 1, point_kernels.POINT),
+            measure_gradients.reshape(count, 1, 9),
+            self._point_inverted,
+        )
+        self.inverted = int(self._point_inverted.sum())
+        if self.inverted and self.weights.shape[1] > 1:
+            self.inverted = int((np.linalg.det(self.deformation()) <= 0.0).any(axis=1).sum())
 
     def count_inverted(self, coefficients: NDArray[np.float64]) -> None:
         """Set `inverted` for the given coefficients."""
@@ -129,7 +172,7 @@ class QuadratureElements:
     def assemble(self, system: AssembledSystem) -> None:
         """Fill the system's matrix and right-hand side, as of the last update."""
         p = self.pattern
-        means = self.means if len(self._averaged) else None
+        means = self.means if self.averages else None
         quadrature_kernels.assemble.variant(self.parallel)(
             self._records,
             self.gradients,
@@ -183,7 +226,8 @@ class QuadratureElements:
 class QuadratureTets(QuadratureElements, BernsteinGeometry, TetElements):
     """Tetrahedra of order 1, 2 or 3 under any law. The unknowns are Bernstein coefficients.
 
-    With `mean_volume`, for order 1, the change of volume is averaged around each node (see `mean_volume`).
+    With `mean_volume` the change of volume is averaged: around each node, and by continuous pressures of one order less
+    at order 2 and 3 (see `mean_volume`).
     """
 
     def __init__(self, mesh: TetMesh, order: int, mean_volume: bool = False) -> None:
@@ -195,8 +239,20 @@ class QuadratureTets(QuadratureElements, BernsteinGeometry, TetElements):
         corners = np.concatenate([-corners.sum(axis=1, keepdims=True), corners], axis=1)
         gradients = np.einsum("qkc,mcj->mqkj", bernstein_slopes(order, points), corners)
         self._integrate_at(
-            mesh, gradients, mesh.volumes[:, None] * weights, mean_volume=mean_volume and order == 1
+            mesh,
+            gradients,
+            mesh.volumes[:, None] * weights,
+            pressures=self._pressures(points) if mean_volume else None,
         )
+
+    def _pressures(self, points: NDArray[np.float64]) -> PressureSpace:
+        """Return the functions of the pressure at points [q, 4]."""
+        if self.order == 1:
+            return PressureSpace(np.full((1, 1, 4), 0.25), self.mesh.tets)
+        below = BernsteinGeometry(self.mesh, self.order - 1)
+        degree = self.order - 1
+        values = np.einsum("qkc,qc->qk", bernstein_slopes(degree, points), points) / degree  # Euler's theorem
+        return PressureSpace(np.ascontiguousarray(values)[None], below.elements, RESOLVED)
 
 
 class NodalElements(QuadratureElements):
@@ -204,8 +260,8 @@ class NodalElements(QuadratureElements):
 
     The unknowns are the node positions themselves. The displacement of a plane body has no part along z and does
     not depend on z; in plane stress its thickness changes at every point so that the stress across is zero. With
-    `mean_volume` elements of order 1 average the change of volume: over each hexahedron or quad, and around each node
-    of triangles (see `mean_volume`).
+    `mean_volume` the change of volume is averaged: over each hexahedron or quad, and around each node of triangles (see
+    `mean_volume`).
     """
 
     nodal_maps = None
@@ -233,12 +289,27 @@ class NodalElements(QuadratureElements):
         self.pattern = BlockPattern.from_dof_map(self.dof_map)
         plane = isinstance(mesh, PlaneMesh)
         self._depth = mesh.thickness if isinstance(mesh, PlaneMesh) else 1.0
+        gradients, weights = self._points(order + 1)
         self._integrate_at(
             mesh,
-            *self._points(order + 1),
+            gradients,
+            weights,
             plane=0.0 if not plane else 2.0 if plane_stress else 1.0,
-            mean_volume=mean_volume,
+            pressures=self._pressures(weights) if mean_volume else None,
         )
+
+    def _pressures(self, weights: NDArray[np.float64]) -> PressureSpace:
+        """Return the functions of the pressure at the quadrature points with these weights [m, q]."""
+        nodes, count = self.elements.shape[1], self.order + 1
+        if nodes == 3:
+            return PressureSpace(np.full((1, 1, 3), 1.0 / 3.0), self.elements)
+        if nodes == 6:
+            return PressureSpace(lagrange.linear_values(6, count)[None], self.mesh.cells, RESOLVED)
+        if self.order == 1:
+            return PressureSpace(np.ones((1, weights.shape[1], 1)), None)
+        corners = self.rest_positions[self.elements][:, :, : 2 if isinstance(self.mesh, PlaneMesh) else 3]
+        points = np.einsum("qk,mkd->mqd", _shape_values(nodes, count), corners)
+        return PressureSpace(linear_pressures(points, weights), None)
 
     def mass(self, density: NDArray[np.float64], lumped: bool) -> NDArray[np.float64]:
         """Return the scalar mass [kg] of every block: consistent, or lumped on the diagonal.

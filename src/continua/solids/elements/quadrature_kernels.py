@@ -22,7 +22,7 @@ def _element_system(records, gradients, weights, means, e, T, half, block, force
         records: Of the points [m, q, 64].
         gradients: Of the shape functions [m, q, k, 3].
         weights: Quadrature weights, volumes [m, q].
-        means: Derivatives of the elements' mean change of volume [m, k, 3], or None; see `elements.mean_volume`.
+        means: Derivatives of the elements' mean changes of volume [m, c, k, 3], or None; see `elements.mean_volume`.
         e: The element.
         T: Work space [9, 9].
         half: Work space [9, 3].
@@ -60,11 +60,12 @@ def _element_system(records, gradients, weights, means, e, T, half, block, force
                             p0 * half[3 * r, c] + p1 * half[3 * r + 1, c] + p2 * half[3 * r + 2, c]
                         )
     if means is not None:
-        for b in range(nodes):
-            for a in range(b + 1):
-                for r in range(3):
-                    for c in range(3):
-                        block[a, b, 3 * c + r] += means[e, a, r] * means[e, b, c]
+        for f in range(means.shape[1]):
+            for b in range(nodes):
+                for a in range(b + 1):
+                    for r in range(3):
+                        for c in range(3):
+                            block[a, b, 3 * c + r] += means[e, f, a, r] * means[e, f, b, c]
 
 
 @kernel_pair
@@ -75,7 +76,7 @@ def assemble(records, gradients, weights, means, elements, indptr, indices, asse
         records: Of the points [m, q, 64].
         gradients: Of the shape functions [m, q, k, 3].
         weights: Quadrature weights, volumes [m, q].
-        means: Derivatives of the elements' mean change of volume [m, k, 3], or None; see `elements.mean_volume`.
+        means: Derivatives of the elements' mean changes of volume [m, c, k, 3], or None; see `elements.mean_volume`.
         elements: Nodes of the elements [m, k].
         indptr, indices: Of the pattern.
         assembly: The `ColoredAssembly`.
