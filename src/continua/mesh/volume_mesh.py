@@ -27,6 +27,7 @@ from continua.short_repr import tuple_repr
 from continua.validation import (
     function,
     indices,
+    instance_of,
     mapping,
     mask_or_indices,
     numbers,
@@ -359,6 +360,8 @@ class VolumeMesh(KeepsReadOnlyArrays, Transformable):
 
     def with_boundary(self, boundary: CurvedBoundary | None) -> Self:
         """Return the mesh with another curved boundary; see `curved`."""
+        if boundary is not None:
+            instance_of(boundary, CurvedBoundary, "the curved boundary of a mesh")
         mesh = type(self).__new__(type(self))
         mesh.__dict__.update({key: value for key, value in self.__dict__.items() if key != "_rest_shapes"})
         mesh.curved_boundary = boundary

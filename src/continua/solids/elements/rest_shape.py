@@ -241,7 +241,7 @@ def _density_tables(order: int) -> tuple[NDArray[np.float64], NDArray[np.float64
     """Return the slopes at the points that fix a polynomial of degree 3 (p - 1), and its coefficients of the values."""
     indices = _indices(3 * (order - 1))
     points = indices / (3 * (order - 1))
-    return _slopes(order, points), np.linalg.inv(_values(indices, points))
+    return _slopes(order, points), np.asarray(np.linalg.inv(_values(indices, points)), np.float64)
 
 
 def density_coefficients(control: NDArray[np.float64], order: int) -> NDArray[np.float64]:
@@ -323,7 +323,8 @@ def rest_gradients(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the gradients of b_1, b_2, b_3 [1/m], shape [c, q, 3, 3], and det J / 6 [m3], shape [c, q], at points."""
     jacobians = np.einsum("mki,qkj->mqij", control, _slopes(order, points), optimize=True)
-    return np.asarray(np.linalg.inv(jacobians)), np.asarray(np.linalg.det(jacobians) / 6.0, np.float64)
+    density: NDArray[np.float64] = np.linalg.det(jacobians) / 6.0
+    return np.asarray(np.linalg.inv(jacobians)), density
 
 
 @cache
