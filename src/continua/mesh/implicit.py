@@ -15,9 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.mesh.checks import compact
+from continua.mesh.curved_boundary import ImplicitSurface, ProjectedBoundary
 from continua.mesh.structured import BYTES_PER_ELEMENT, MAX_ELEMENTS, checked_lengths
 from continua.mesh.tet_mesh import TetMesh
-from continua.validation import LARGEST, array, check_memory, function, mapping, shortened
+from continua.validation import LARGEST, array, check_memory, flag, function, mapping, shortened
 
 __all__ = ["fill"]
 
@@ -35,6 +36,8 @@ def fill(
     bounds: ArrayLike,
     size: float,
     regions: Mapping[str, Distance] | None = None,
+    *,
+    curved: bool = False,
 ) -> TetMesh:
     """Return a mesh of the interior of the zero level set of a function.
 
@@ -45,6 +48,8 @@ def fill(
         size: Length of the cubes of the lattice [m]; edges are 0.87 and 1 times as long.
         regions: Names of parts and functions like `distance`; each element belongs to the region whose function is
             smallest at its centre.
+        curved: Whether elements of order 2 and 3 follow the surface between the corners; the function should be smooth
+            there.
 
     Raises:
         InputError: Nothing lies inside, the body leaves the bounds, or the lattice would be too fine.
@@ -78,7 +83,10 @@ def fill(
     slack = 1e-9 * step
     if (points < low - slack).any() or (points > high + slack).any():
         raise InputError("the surface leaves the bounds; make them larger")
-    return TetMesh(points, tets, _regions(regions or {}, points[tets].mean(axis=1)))
+    mesh = TetMesh(points, tets, _regions(regions or {}, points[tets].mean(axis=1)))
+    if flag(curved, "'curved' of fill"):
+        mesh.curved_boundary = ProjectedBoundary((ImplicitSurface(distance, step), None))
+    return mesh
 
 
 def _checked_bounds(bounds: ArrayLike) -> NDArray[np.float64]:

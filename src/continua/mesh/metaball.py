@@ -75,19 +75,26 @@ def blob(limbs: Sequence[RoundCone], size: float, blend: float = 0.0) -> TetMesh
     size = number(size, "size", above=0.0, unit="m")
     blend = number(blend, "blend", low=0.0, unit="m")
 
-    def union(some: Sequence[RoundCone]) -> Distance:
-        def distance(points: NDArray[np.float64]) -> NDArray[np.float64]:
-            each = np.stack([limb.distance(points) for limb in some])
-            low = each.min(axis=0)
-            return low - blend * np.log(np.exp((low - each) / blend).sum(axis=0)) if blend else low
-
-        return distance
-
     ends = np.array([[limb.start, limb.end] for limb in limbs], dtype=np.float64)
     reach = (
         max(max(limb.radius, limb.last_radius) for limb in limbs) + blend * np.log(len(limbs)) + 0.5 * size
     )
     bounds = [ends.min(axis=(0, 1)) - reach, ends.max(axis=(0, 1)) + reach]
     names = list(dict.fromkeys(limb.name for limb in limbs if limb.name))
-    regions = {name: union([limb for limb in limbs if limb.name == name]) for name in names}
-    return fill(union(limbs), bounds, size, regions)
+    regions: dict[str, Distance] = {
+        name: _Union(tuple(limb for limb in limbs if limb.name == name), blend) for name in names
+    }
+    return fill(_Union(tuple(limbs), blend), bounds, size, regions, curved=True)
+
+
+@dataclass(frozen=True)
+class _Union:
+    """The signed distance of a smooth union of round cones, as a function that can be pickled."""
+
+    limbs: tuple[RoundCone, ...]
+    blend: float
+
+    def __call__(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        each = np.stack([limb.distance(points) for limb in self.limbs])
+        low: NDArray[np.float64] = each.min(axis=0)
+        return low - self.blend * np.log(np.exp((low - each) / self.blend).sum(axis=0)) if self.blend else low

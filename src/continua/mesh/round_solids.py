@@ -6,6 +6,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
+from continua.mesh.curved_boundary import (
+    ConicalRim,
+    CylinderSide,
+    ProjectedBoundary,
+    Sphere,
+    Surface,
+    Torus,
+)
 from continua.mesh.simplex import disc, extrude, icosahedron, subdivide
 from continua.mesh.structured import checked_counts, checked_lengths
 from continua.mesh.tet_mesh import TetMesh, tet_volumes
@@ -37,7 +45,13 @@ def sphere(radius: float = 0.5, cells: int = 4) -> TetMesh:
     fan = np.concatenate([np.zeros((len(faces), 1), dtype=int), faces + 1], axis=1)
     corner, weights, tets = subdivide(fan, n)
     points, _ = extrude(np.concatenate([np.zeros((1, 3)), corners]), corner, weights, n)
-    return _upright(r * points, tets)
+    return _curved(_upright(r * points, tets), Sphere(r))
+
+
+def _curved(mesh: TetMesh, *surfaces: Surface) -> TetMesh:
+    """Return the mesh with its boundary on surfaces, which select their faces."""
+    mesh.curved_boundary = ProjectedBoundary(*((surface, None) for surface in surfaces))
+    return mesh
 
 
 def _swept(triangles: NDArray[np.int32], width: int, layers: int, closed: bool) -> NDArray[np.int32]:
@@ -75,7 +89,8 @@ def cylinder(radius: float = 0.5, height: float = 1.0, cells: ArrayLike = (4, 8)
     points[:, :, 0] = r * flat[:, 0]
     points[:, :, 1] = heights[:, None]
     points[:, :, 2] = r * flat[:, 1]
-    return _upright(points.reshape(-1, 3), _swept(triangles, len(flat), along, closed=False))
+    mesh = _upright(points.reshape(-1, 3), _swept(triangles, len(flat), along, closed=False))
+    return _curved(mesh, CylinderSide(r))
 
 
 def bowl(
@@ -99,7 +114,8 @@ def bowl(
     angle, out = np.radians(opening) * rho, big - wall * (y + 0.5)
     across = out * np.where(rho > 0.0, np.sin(angle) / np.maximum(rho, 1e-300), 0.0)
     points = np.stack([across * x, -out * np.cos(angle), across * z], axis=1)
-    return TetMesh(points, flat.tets)
+    rim = ConicalRim(float(np.radians(opening)))
+    return _curved(TetMesh(points, flat.tets), rim, Sphere(big), Sphere(big - wall))
 
 
 def torus(radius: float = 0.5, tube: float = 0.2, cells: ArrayLike = (3, 24)) -> TetMesh:
@@ -122,4 +138,5 @@ def torus(radius: float = 0.5, tube: float = 0.2, cells: ArrayLike = (3, 24)) ->
     out = big + small * flat[:, 0]
     up = np.broadcast_to(small * flat[:, 1], (around, len(flat)))
     points = np.stack([out * np.cos(turn), up, out * np.sin(turn)], axis=-1)
-    return _upright(points.reshape(-1, 3), _swept(triangles, len(flat), around, closed=True))
+    mesh = _upright(points.reshape(-1, 3), _swept(triangles, len(flat), around, closed=True))
+    return _curved(mesh, Torus(big, small))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self
@@ -13,12 +13,28 @@ from numpy.typing import ArrayLike, NDArray
 from continua.errors import InputError
 from continua.mesh import kernels
 from continua.mesh.checks import as_cells, as_points, check_no_unused_nodes, read_only, some
+from continua.mesh.curved_boundary import (
+    CurvedBoundary,
+    MovedBoundary,
+    ProjectedBoundary,
+    UserSurface,
+)
 from continua.mesh.surface_mesh import SurfaceMesh
 from continua.mesh.transform import Transformable, apply_transform
 from continua.mesh.unique_rows import unique_rows
 from continua.pickling import KeepsReadOnlyArrays
 from continua.short_repr import tuple_repr
-from continua.validation import indices, mapping, numbers, sequence, shortened, text
+from continua.validation import (
+    function,
+    indices,
+    instance_of,
+    mapping,
+    mask_or_indices,
+    numbers,
+    sequence,
+    shortened,
+    text,
+)
 
 __all__ = ["Csr", "VolumeMesh"]
 
@@ -61,6 +77,8 @@ class VolumeMesh(KeepsReadOnlyArrays, Transformable):
     notes: tuple[str, ...]
     is_split: bool = False
     """Whether the mesh was cut open along faces, so that nodes may lie at the same place."""
+    curved_boundary: CurvedBoundary | None = None
+    """The surface that nodes of order 2 and 3 between the corners lie on; None is straight. See `curved`."""
 
     def __init__(
         self,
@@ -298,8 +316,56 @@ class VolumeMesh(KeepsReadOnlyArrays, Transformable):
         """
         points, mirrored = apply_transform(self.points, translate, rotate, scale)
         if mirrored:
-            return type(self)(points, self._mirrored_cells(), self.regions)
-        return type(self)._trusted(points, self.cells, self.regions, self.notes)
+            mesh = type(self)(points, self._mirrored_cells(), self.regions)
+        else:
+            mesh = type(self)._trusted(points, self.cells, self.regions, self.notes)
+        if self.curved_boundary is not None:
+            frame, _ = apply_transform(
+                np.concatenate([np.zeros((1, 3)), np.eye(3)]), translate, rotate, scale
+            )
+            mesh.curved_boundary = MovedBoundary(
+                self.curved_boundary, (frame[1:] - frame[0]).T, frame[0].copy()
+            )
+        return mesh
+
+    def curved(self, project: Callable[[NDArray[np.float64]], ArrayLike], where: Any = None) -> Self:
+        """Return the mesh with a curved boundary, which elements of order 2 and 3 follow.
+
+        The mesh keeps its corners. Spheres, cylinders, tori, bowls and blobs have their boundary already; one that was
+        set before is kept, and nodes between two surfaces are put on both.
+
+        Args:
+            project: A function of points [n, 3] near the surface that returns points of the surface, such as the
+                closest ones; it should be smooth.
+            where: The faces of the boundary on this surface (of a plane mesh, the edges of its outline): a function of
+                the corners [f, c, 3] that returns a mask, a mask, or their numbers in `boundary_faces`; None are all.
+        """
+        function(project, "the surface of a curved mesh", "a function of points")
+        count = len(self.boundary_faces)
+        chosen = where(self.points[self.boundary_faces]) if callable(where) else where
+        every = np.arange(count, dtype=np.int32)
+        faces = every if where is None else mask_or_indices(chosen, "the faces of a curved surface", count)
+        before = self.curved_boundary
+        if before is None:
+            before = ProjectedBoundary()
+        elif not isinstance(before, ProjectedBoundary):
+            raise InputError(
+                "give a mesh its curved surfaces before it is moved; one from a file has its own"
+            )
+        return self.with_boundary(before.with_patch(UserSurface(project), faces))
+
+    def straight(self) -> Self:
+        """Return the mesh without a curved boundary."""
+        return self if self.curved_boundary is None else self.with_boundary(None)
+
+    def with_boundary(self, boundary: CurvedBoundary | None) -> Self:
+        """Return the mesh with another curved boundary; see `curved`."""
+        if boundary is not None:
+            instance_of(boundary, CurvedBoundary, "the curved boundary of a mesh")
+        mesh = type(self).__new__(type(self))
+        mesh.__dict__.update({key: value for key, value in self.__dict__.items() if key != "_rest_shapes"})
+        mesh.curved_boundary = boundary
+        return mesh
 
     def _mirrored_cells(self) -> NDArray[np.int32]:
         raise AssertionError("every kind of mesh has its own")

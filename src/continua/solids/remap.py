@@ -23,6 +23,7 @@ from continua.errors import InputError
 from continua.frames import EmbeddedSurface, readonly_copy
 from continua.linalg import AutoSolver
 from continua.mesh import TetMesh, TopologyChange, VolumeMesh, connected_pieces
+from continua.mesh.curved_boundary import GivenCoefficients
 from continua.solids.boundary_conditions.constraints import BoundaryCondition
 from continua.solids.boundary_conditions.dirichlet import DirichletSet
 from continua.solids.boundary_surface import remap_embedded_surface
@@ -30,6 +31,7 @@ from continua.solids.damping import Damper
 from continua.solids.discretisation import Discretisation
 from continua.solids.element_materials import ElementMaterials
 from continua.solids.elements.base import Elements
+from continua.solids.elements.bernstein_geometry import BernsteinGeometry
 from continua.solids.elements.field_transfer import FieldTransfer
 from continua.solids.integrators import Stepper
 from continua.solids.plasticity.plasticity import Plasticity, PlasticState
@@ -249,7 +251,7 @@ def _plan(
         change: The change from the present mesh, or None if the new one does not follow from it.
     """
     order, law = body.order, body.material
-    mesh = start.mesh if whole is None else whole.mesh
+    mesh = start.mesh if whole is None else _curved_mesh(start, whole, order)
     built = Discretisation.of(mesh, order, law, body.plasticity is not None, body.plane, body._mean_volume)
     elements = built.elements
     initial = None
@@ -311,6 +313,19 @@ def _plan(
     return plan, sequential
 
 
+def _curved_mesh(start: InitialTopology, whole: TopologyChange, order: int) -> VolumeMesh:
+    """Return the new mesh, whose elements have the shapes of their parts of the initial, perhaps curved ones."""
+    before, mesh = start.mesh, whole.mesh
+    if order == 1 or before.curved_boundary is None or not isinstance(mesh, TetMesh):
+        return mesh
+    assert isinstance(before, TetMesh)
+    shape, after = BernsteinGeometry(before, order).rest_shape, BernsteinGeometry(mesh.straight(), order)
+    if shape is None:
+        return mesh
+    transfer = FieldTransfer(whole, order, start.cells, after.elements, start.node_count, after.node_count)
+    return mesh.with_boundary(GivenCoefficients(order, transfer.interpolate(shape.coefficients)))
+
+
 def _topology_key(body: SoftBody, mesh: VolumeMesh | None) -> int:
     """Return the number of a topology of the body: 0 is the initial one, equal meshes have equal numbers."""
     if mesh is None:
@@ -355,7 +370,7 @@ def _carry_conditions(
 def _replace(body: SoftBody, plan: _Plan) -> None:
     """Commit a plan for a mesh that does not follow from the present one; the body is at rest on it."""
     before = body.mesh
-    _commit(body, plan, plan.built.elements.rest_positions.copy(), plan.velocities.copy())
+    _commit(body, plan, plan.built.elements.rest_coefficients.copy(), plan.velocities.copy())
     body._stepper.restart(body._v)
     body._reactions = None
     body._contact_force = np.zeros_like(body._x)
@@ -433,8 +448,6 @@ def note_plasticity(body: SoftBody, plasticity: Plasticity) -> None:
     if initial.goal is not None:
         rest = initial.goal
         if body.order > 1:
-            from continua.solids.elements.bernstein_geometry import BernsteinGeometry
-
             rest = BernsteinGeometry(initial.mesh, body.order).values(rest)  # type: ignore[arg-type]
         initial.plasticity = replace(plasticity, goal=rest)
 

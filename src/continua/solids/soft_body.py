@@ -30,6 +30,7 @@ from continua.mesh import (
     TetMesh,
     Topology,
     TopologyChange,
+    TriMesh,
     VolumeMesh,
     faces_between,
     refine_tets,
@@ -78,6 +79,34 @@ def _checked_paint(paint: Any, rest: NDArray[np.float64]) -> NDArray[np.float64]
     return readonly_copy(array(values, "paint, one number for each node,", (len(rest),)))
 
 
+def _with_curved_or_straight_elements(
+    mesh: VolumeMesh, order: int, law: Law, curved: bool | None
+) -> VolumeMesh:
+    """Return the mesh, without its curved boundary if the elements are to be straight."""
+    if not isinstance(mesh, VolumeMesh):
+        return mesh  # refused where the elements are made
+    rotation = law.rotation if isinstance(law, Corotated) else ""
+    averaged = rotation in ("mean", "corner")
+    if curved is None:
+        return mesh.straight() if averaged else mesh
+    if not flag(curved, "'curved' of a body"):
+        return mesh.straight()
+    if order == 1:
+        raise InputError("elements of order 1 are straight; take order 2 or 3, or leave out 'curved'")
+    if not isinstance(mesh, TetMesh | TriMesh):
+        raise InputError(f"{mesh.NAME} are never curved; take tetrahedra or triangles, or leave out 'curved'")
+    if mesh.curved_boundary is None:
+        raise InputError(
+            "the mesh has no curved boundary for curved elements; give it one with mesh.curved(function), or leave out "
+            "'curved'"
+        )
+    if averaged:
+        raise InputError(
+            f"curved elements have no rotation='{rotation}'; leave out one of 'curved' and 'rotation'"
+        )
+    return mesh
+
+
 class SoftBody(BoundaryConditions):
     """An elastic body.
 
@@ -87,6 +116,9 @@ class SoftBody(BoundaryConditions):
         parts: Parts with other constants, as pairs of a selection of elements (a function of their centres, a mask,
             numbers, the name of a region, or a side) and a material of the same law; later ones take precedence.
         order: Polynomial degree of the elements: 1 or 2, and for tetrahedra 3.
+        curved: Whether elements of order 2 and 3 follow the curved boundary of the mesh (see `VolumeMesh.curved`):
+            spheres, cylinders, tori, bowls, blobs and files with second-order nodes have one. None curves them if the
+            mesh has one, except with `Corotated(rotation="mean")` and "corner".
         plane: Of plane bodies: "strain" (the default) holds the thickness, "stress" leaves it free, so that the stress
             across is zero, as in a thin plate.
         volumetric: "full" integrates the change of volume at all points; "mean" averages it over each hexahedron or
@@ -126,6 +158,7 @@ class SoftBody(BoundaryConditions):
         material: Law | None = None,
         parts: Sequence[tuple[Where, Law]] = (),
         order: int = 1,
+        curved: bool | None = None,
         plane: str | None = None,
         volumetric: str = "auto",
         name: str | None = None,
@@ -161,11 +194,12 @@ class SoftBody(BoundaryConditions):
             option = "plane='stress', whose thickness is free" if plane == "stress" else "volumetric='mean'"
             raise InputError(f"an incompressible body keeps its volumes by pressures; leave out {option}")
         self._mean_volume = not self.incompressible and averages_volume(volumetric, mesh, order, laws, plane)
+        mesh = _with_curved_or_straight_elements(mesh, order, law, curved)
         built = Discretisation.of(mesh, order, law, plasticity is not None, plane, self._mean_volume)
         self._take_discretisation(built)
         self._damper: Damper | None = None
         self._plastic_state = built.plastic_state(plasticity, law, self.name)
-        self._x = self._elements.rest_positions.copy()
+        self._x = self._elements.rest_coefficients.copy()
         self._read_only_copies: dict[str, tuple[NDArray, NDArray]] = {}
         self._v = np.zeros_like(self._x)
         self._initial_v = np.zeros_like(self._x)
@@ -322,7 +356,14 @@ class SoftBody(BoundaryConditions):
     @property
     def notes(self) -> tuple[str, ...]:
         """What was repaired or remarkable when the mesh and the skin were made, one sentence each."""
-        return (*self.mesh.notes, *self._skin_notes)
+        shape = getattr(self._elements, "rest_shape", None)
+        return (*self.mesh.notes, *(() if shape is None else shape.notes), *self._skin_notes)
+
+    @property
+    def curved_elements(self) -> NDArray[np.int32]:
+        """Numbers of the elements with curved edges at rest, ascending."""
+        shape = getattr(self._elements, "rest_shape", None)
+        return np.array(() if shape is None else shape.curved, np.int32)
 
     def summary(self) -> dict[str, int | str]:
         """Return the number and order of the elements, for reports."""
@@ -616,7 +657,7 @@ class SoftBody(BoundaryConditions):
     def reset(self) -> None:
         """Return to the rest state on the initial mesh, with the velocity given by `set_velocity`."""
         return_to_initial(self)
-        self._x[:] = self._elements.rest_positions
+        self._x[:] = self._elements.rest_coefficients
         self._v[:] = self._initial_v
         if self._plastic_state is not None:
             self._plastic_state.reset()
@@ -713,7 +754,7 @@ class SoftBody(BoundaryConditions):
         p = self._elements.pattern
         momentum = np.empty_like(self._v)
         mass_kernels.mass_times.variant(p.parallel)(p.indptr, p.indices, self._mass, self._v, momentum)
-        displacement = self._x - self._elements.rest_positions
+        displacement = self._x - self._elements.rest_coefficients
         return {
             "kinetic": 0.5 * float(np.vdot(self._v, momentum)),
             "elastic": self._elements.energy(),

@@ -14,7 +14,7 @@ from continua.solids.elements.bernstein_geometry import BernsteinGeometry
 
 MESHES = {
     "box": ct.mesh.box(size=(1.5, 1.0, 1.0), cells=(2, 1, 1)),
-    "sphere": ct.mesh.sphere(radius=0.5, cells=2),
+    "sphere": ct.mesh.sphere(radius=0.5, cells=2).straight(),
     "thesis bar": ct.mesh.box(size=(1.0, 0.2, 0.2), cells=(5, 1, 1), split=24),
 }
 

@@ -15,7 +15,7 @@ def centers(m):
 
 
 def refined_twice_and_split():
-    first = mesh.refine_tets(mesh.sphere(0.5, 1), [0, 4])
+    first = mesh.refine_tets(mesh.sphere(0.5, 1).straight(), [0, 4])
     second = mesh.refine_tets(first.mesh, centers(first.mesh)[:, 1] < -0.1)
     cut = mesh.split_faces(second.mesh, mesh.faces_between(second.mesh, centers(second.mesh)[:, 0] < 0.0))
     return first.then(second).then(cut)

@@ -67,7 +67,7 @@ class BoundaryFaces:
             shapes, slopes, weights = (_cube if elements.order == 1 else _quadratic)(nodes.shape[1])
             if isinstance(mesh, PlaneMesh):
                 depth[2] = mesh.thickness
-        corners = elements.rest_positions[nodes]
+        corners = elements.rest_coefficients[nodes]
         points = np.einsum("qa,fai->fqi", shapes, corners)
         vectors = weights[:, None] * _area_vectors(corners, slopes, depth)
         areas = np.linalg.norm(vectors, axis=2)

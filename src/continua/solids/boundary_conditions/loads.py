@@ -204,7 +204,7 @@ class Traction(Load):
 
     def _integrate(self, body: BoundaryConditions) -> None:
         """Compute the nodes' shares of the area and of the area vectors of the faces at rest."""
-        rest = body._elements.rest_positions
+        rest = body._elements.rest_coefficients
         shares = body._faces.shares(self.faces, rest)
         self._nodes = np.flatnonzero(shares)
         self._shares = shares[self._nodes]

@@ -15,6 +15,7 @@ from continua.mesh import TetMesh, VolumeMesh
 from continua.numerics import inverse_batch
 from continua.numerics.bernstein import bernstein_tables
 from continua.solids import mass_kernels
+from continua.solids.elements.rest_shape import RestShape, weighted_mass
 
 __all__ = ["AssembledSystem", "Elements", "TetElements", "rest_geometry"]
 
@@ -82,7 +83,8 @@ class AssembledSystem:
 class Elements(Protocol):
     """The interface of elements of any shape and order.
 
-    `conservative` is true if the elastic force is exactly the gradient of the energy.
+    `conservative` is true if the elastic force is exactly the gradient of the energy. `rest_positions` are those of the
+    nodes, and `rest_coefficients` the coefficients of the same shape.
     """
 
     order: int
@@ -90,6 +92,7 @@ class Elements(Protocol):
     element_count: int
     elements: NDArray[np.int32]
     rest_positions: NDArray[np.float64]
+    rest_coefficients: NDArray[np.float64]
     dof_map: DofMap
     pattern: BlockPattern
     inverted: int
@@ -144,6 +147,8 @@ class TetElements:
 
     order: int
     conservative = True
+    rest_coefficients: NDArray[np.float64]
+    rest_shape: RestShape | None = None
 
     def __init__(
         self, mesh: TetMesh, elements: NDArray[np.int32], rest_positions: NDArray[np.float64]
@@ -151,6 +156,8 @@ class TetElements:
         self.mesh = mesh
         self.elements = np.ascontiguousarray(elements)
         self.rest_positions = np.ascontiguousarray(rest_positions)
+        if self.rest_shape is None:
+            self.rest_coefficients = self.rest_positions
         self.node_count = len(rest_positions)
         self.element_count = mesh.element_count
         self.dof_map = DofMap.from_nodes(self.elements, self.node_count)
@@ -180,5 +187,12 @@ class TetElements:
         mass = np.zeros(p.block_count)
         element_mass = density * self.mesh.volumes
         pattern = (p.inc_indptr, p.inc_codes, p.slots, p.corners)
+        shape = self.rest_shape
+        if shape is not None:
+            tables = element_mass[:, None, None] * self.tables.mass
+            own = np.broadcast_to(density, self.element_count)[shape.curved]
+            tables[shape.curved] = own[:, None, None] * weighted_mass(self.order, shape.densities)
+            mass_kernels.gather_tables(*pattern, tables, p.indptr, lumped, p.diagonal, mass)
+            return mass
         mass_kernels.gather_mass(*pattern, element_mass, self.tables.mass, p.indptr, lumped, p.diagonal, mass)
         return mass

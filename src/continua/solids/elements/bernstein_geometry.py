@@ -1,8 +1,9 @@
 """Nodes of tetrahedra in Bernstein-Bezier form, and the maps between coefficients and nodal values.
 
 Nodes are the mesh's points, then p - 1 nodes on every edge (from the end with the smaller number to the other), then,
-at order 3, one at the centre of every face. At rest elements have straight edges, so the coefficients of the rest
-positions are the positions of the nodes. The local order is that of VTK's Lagrange tetrahedron.
+at order 3, one at the centre of every face. Where elements have straight edges at rest, the coefficients of the rest
+positions are the positions of the nodes; for others see `elements.rest_shape`. The local order is that of VTK's
+Lagrange tetrahedron.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from continua.mesh import TetMesh
 from continua.numerics.bernstein import TET_EDGES, TET_FACES, bernstein_tables
+from continua.solids.elements.rest_shape import rest_shape
 
 __all__ = ["BernsteinGeometry", "bernstein_node_count"]
 
@@ -28,7 +30,7 @@ def bernstein_node_count(mesh: TetMesh, order: int) -> int:
 
 
 class BernsteinGeometry:
-    """Nodes of all elements of a mesh with straight edges, of order 1, 2 or 3.
+    """Nodes of all elements of a mesh, of order 1, 2 or 3; elements at a curved boundary may be curved.
 
     Attributes:
         mesh: The mesh.
@@ -36,6 +38,8 @@ class BernsteinGeometry:
         tables: Tables of the degree (see `numerics.bernstein`).
         elements: Nodes of every element, shape [m, k] with k = 4, 10, 20, corners first.
         rest_positions: Positions of the nodes at rest [m], shape [n, 3].
+        rest_coefficients: The coefficients of that shape [m], shape [n, 3]; the same array if no element is curved.
+        rest_shape: The curved elements, or None; see `elements.rest_shape`.
         node_count: Number of nodes n.
         element_count: Number of elements m.
     """
@@ -54,6 +58,11 @@ class BernsteinGeometry:
         self._to_values = self._assemble_rows(self.tables.nodal)
         self._to_coefficients = self._assemble_rows(self.tables.inverse)
         self.rest_positions = self._rest_positions()
+        self.rest_coefficients = self.rest_positions
+        self.rest_shape = rest_shape(self, self.rest_positions)
+        if self.rest_shape is not None:
+            self.rest_coefficients = self.rest_shape.coefficients
+            self.rest_positions = np.ascontiguousarray(self.values(self.rest_coefficients))
 
     def _assemble_rows(self, table: NDArray[np.float64]) -> sparse.csr_array:
         """Return the matrix over all nodes from a table over the nodes of one element."""

@@ -6,8 +6,10 @@ from continua.errors import InputError
 from continua.materials import Corotated, Hyperelastic, Law, Linear, StVenantKirchhoff
 from continua.mesh import HexMesh, PlaneMesh, TetMesh, VolumeMesh
 from continua.solids.elements.base import Elements
+from continua.solids.elements.bernstein_geometry import BernsteinGeometry
 from continua.solids.elements.bernstein_tet import BernsteinTets
 from continua.solids.elements.corotated_tet import CorotatedTets
+from continua.solids.elements.curved_corotated_tet import CurvedCorotatedTets
 from continua.solids.elements.hyperelastic_tet import HyperelasticTets
 from continua.solids.elements.linear_tet import LinearTets
 from continua.solids.elements.quadrature_elements import NodalElements, QuadratureTets
@@ -50,6 +52,8 @@ def make_elements(
         if order == 1:
             return LinearTets(mesh)
         exact = isinstance(law, Corotated) and law.rotation in ("auto", "exact")
+        if mesh.curved_boundary is not None and BernsteinGeometry(mesh, order).rest_shape is not None:
+            return CurvedCorotatedTets(mesh, order) if exact else QuadratureTets(mesh, order)
         return CorotatedTets(mesh, order) if exact else BernsteinTets(mesh, order)
     if isinstance(law, Hyperelastic) and order == 1:
         return StVKTets(mesh) if type(law) is StVenantKirchhoff else HyperelasticTets(mesh)

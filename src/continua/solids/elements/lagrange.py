@@ -1,7 +1,8 @@
 """Quadratic Lagrange elements of triangles (6 nodes), quadrilaterals (9) and hexahedra (27).
 
 Nodes are the mesh's points, then the middle of every edge, of every face of a hexahedron, and of every quadrilateral or
-hexahedron. The local order is VTK's. At rest the sides are straight, so the shape is that of order 1.
+hexahedron. The local order is VTK's. At rest the sides are straight, so that the shape is that of order 1, but for
+triangles at a curved boundary, whose outer edges are parabolas through points of it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.mesh import HexMesh, PlaneMesh, QuadMesh
+from continua.mesh import HexMesh, PlaneMesh, QuadMesh, TriMesh
+from continua.mesh.curved_boundary import BoundaryNodes
 from continua.numerics.quadrature import gauss_cube
 
 __all__ = [
@@ -32,6 +34,7 @@ KINDS = {3: "triangle", 4: "quad", 8: "hexahedron", 6: "triangle6", 9: "quad9", 
 
 _SQUARE = [[-1, -1], [1, -1], [1, 1], [-1, 1]]
 _HEX_FACES = (5, 3, 2, 4, 0, 1)  # the mesh's faces in VTK's order of face nodes
+_LEAST_DETERMINANT = 0.1  # of a curved triangle, relative to the straight one
 _TRIANGLE_LUMPED = np.array([3.0, 3.0, 3.0, 16.0, 16.0, 16.0]) / 57.0  # Hinton, Rock and Zienkiewicz 1976
 
 
@@ -132,7 +135,41 @@ def quadratic_nodes(mesh: HexMesh | PlaneMesh) -> tuple[NDArray[np.int32], NDArr
         tables.append(count + np.arange(mesh.element_count)[:, None])
         points.append(mesh.points[mesh.cells].mean(axis=1))
     elements = np.ascontiguousarray(np.concatenate(tables, axis=1), np.int32)
-    return elements, np.ascontiguousarray(np.concatenate(points))
+    positions = np.ascontiguousarray(np.concatenate(points))
+    if isinstance(mesh, TriMesh) and mesh.curved_boundary is not None:
+        _bend_triangles(mesh, mesh.curved_boundary.nodes(mesh, 2, mesh.points), elements, positions)
+    return elements, positions
+
+
+def _bend_triangles(
+    mesh: TriMesh, found: BoundaryNodes, elements: NDArray[np.int32], positions: NDArray[np.float64]
+) -> None:
+    """Move middles of edges to the curved boundary, less far in triangles that would fold.
+
+    The determinant of the Jacobian is quadratic, and positive where its Bernstein coefficients are.
+    """
+    nodes, bends = (
+        mesh.node_count + found.edges,
+        found.edge_points[:, 0] - positions[mesh.node_count + found.edges],
+    )
+    straight, factors = positions[nodes], np.ones(len(nodes))
+    slopes = _slopes_at(6, _coordinates(6))
+    number = np.full(len(positions), -1)
+    number[nodes] = np.arange(len(nodes))
+    rows = elements[(number[elements] >= 0).any(axis=1)]
+    corners = positions[rows[:, :3], :2]
+    least = _LEAST_DETERMINANT * np.linalg.det(corners[:, 1:] - corners[:, :1])
+    while True:
+        positions[nodes] = straight + factors[:, None] * bends
+        values = np.linalg.det(np.einsum("mki,qkj->mqij", positions[rows, :2], slopes))
+        middles = 2.0 * values[:, 3:] - 0.5 * (values[:, :3] + np.roll(values[:, :3], -1, axis=1))
+        bad = np.minimum(values[:, :3], middles).min(axis=1) < least
+        chosen = number[rows[bad]]
+        chosen = np.unique(chosen[chosen >= 0])
+        chosen = chosen[factors[chosen] > 0.0]
+        if not len(chosen):
+            return
+        factors[chosen] = np.where(factors[chosen] > 0.1, 0.5 * factors[chosen], 0.0)
 
 
 def linear_weights(nodes: int) -> NDArray[np.float64]:

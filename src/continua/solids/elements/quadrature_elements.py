@@ -28,6 +28,7 @@ from continua.solids.elements.mean_volume import (
     PressureSpace,
     linear_pressures,
 )
+from continua.solids.elements.rest_shape import curved_rule, rest_gradients
 
 __all__ = ["NodalElements", "QuadratureElements", "QuadratureTets"]
 
@@ -51,6 +52,7 @@ class QuadratureElements:
     conservative = True
     elements: NDArray[np.int32]
     rest_positions: NDArray[np.float64]
+    rest_coefficients: NDArray[np.float64]
     node_count: int
     element_count: int
     dof_map: DofMap
@@ -233,17 +235,19 @@ class QuadratureTets(QuadratureElements, BernsteinGeometry, TetElements):
     def __init__(self, mesh: TetMesh, order: int, mean_volume: bool = False) -> None:
         BernsteinGeometry.__init__(self, mesh, order)
         TetElements.__init__(self, mesh, self.elements, self.rest_positions)
-        points, weights = tet_rule(order)
+        shape = self.rest_shape
+        points, weights = tet_rule(order) if shape is None else curved_rule(order)
+        slopes = bernstein_slopes(order, points)
         inverse, _ = rest_geometry(mesh)
-        corners = inverse.T.reshape(-1, 3, 3)
-        corners = np.concatenate([-corners.sum(axis=1, keepdims=True), corners], axis=1)
-        gradients = np.einsum("qkc,mcj->mqkj", bernstein_slopes(order, points), corners)
-        self._integrate_at(
-            mesh,
-            gradients,
-            mesh.volumes[:, None] * weights,
-            pressures=self._pressures(points) if mean_volume else None,
-        )
+        gradients = np.einsum("qkc,mcj->mqkj", slopes, _corner_gradients(inverse.T.reshape(-1, 3, 3)))
+        weights = mesh.volumes[:, None] * weights
+        if shape is not None:
+            control = shape.coefficients[self.elements[shape.curved]]
+            own, density = rest_gradients(control, order, points)
+            gradients[shape.curved] = np.einsum("qkc,mqcj->mqkj", slopes, _corner_gradients(own))
+            weights[shape.curved] = density * curved_rule(order)[1]
+        pressures = self._pressures(points) if mean_volume else None
+        self._integrate_at(mesh, gradients, weights, pressures=pressures)
 
     def _pressures(self, points: NDArray[np.float64]) -> PressureSpace:
         """Return the functions of the pressure at points [q, 4]."""
@@ -253,6 +257,11 @@ class QuadratureTets(QuadratureElements, BernsteinGeometry, TetElements):
         degree = self.order - 1
         values = np.einsum("qkc,qc->qk", bernstein_slopes(degree, points), points) / degree  # Euler's theorem
         return PressureSpace(np.ascontiguousarray(values)[None], below.elements, RESOLVED)
+
+
+def _corner_gradients(inverse: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the gradients of all four barycentric coordinates [..., 4, 3] from those of the last three."""
+    return np.concatenate([-inverse.sum(axis=-2, keepdims=True), inverse], axis=-2)
 
 
 class NodalElements(QuadratureElements):
@@ -283,6 +292,7 @@ class NodalElements(QuadratureElements):
             )
         else:
             self.elements, self.rest_positions = lagrange.quadratic_nodes(mesh)
+        self.rest_coefficients = self.rest_positions
         self.node_count = len(self.rest_positions)
         self.element_count = mesh.element_count
         self.dof_map = DofMap.from_nodes(self.elements, self.node_count)

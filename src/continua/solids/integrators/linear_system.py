@@ -83,7 +83,7 @@ class LinearSystem:
             elements.count_inverted(x)
         p = elements.pattern
         constant_stiffness_kernels.momentum.variant(p.parallel)(
-            p.indptr, p.indices, self._stiffness.blocks, system.mass, x, elements.rest_positions, self._both,
+            p.indptr, p.indices, self._stiffness.blocks, system.mass, x, elements.rest_coefficients, self._both,
             system.velocities, system.load, system.dt, system.rhs,
         )  # fmt: skip
         contents = None if addition is None else (system.c_mass, system.c_stiffness, addition)
