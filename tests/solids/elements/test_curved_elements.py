@@ -1,10 +1,15 @@
 """Facts about elements with curved edges: geometry, patch test, mass, convergence, topology, options."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
+import skfem
+from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
+from skfem.helpers import dot
+from skfem.models.elasticity import linear_elasticity
 
 import continua as ct
 from continua.environment import Environment
@@ -12,6 +17,7 @@ from continua.linalg import BlockMatrix
 from continua.mesh.simplex import subdivide
 from continua.numerics.bernstein import bernstein_tables
 from continua.numerics.quadrature import gauss_cube
+from continua.output import make_sink
 from continua.solids.elements.base import AssembledSystem
 from continua.solids.elements.curved_corotated_tet import CurvedCorotatedTets
 from continua.solids.elements.quadrature_elements import QuadratureTets
@@ -143,6 +149,7 @@ def test_patch_test_and_rigid_motions(order, law):
     inside = np.setdiff1d(np.arange(body.node_count), body.triangles)
     assert abs(force[inside]).max() < 1e-11 * abs(force).max()
     assert abs(force.sum(axis=0)).max() < 1e-10 * abs(force).max()
+    assert np.ptp(E.von_mises()) < 1e-10 * E.von_mises().max()
     turn = Rotation.from_rotvec([0.3, 1.0, -0.4]).as_matrix()
     if not isinstance(law, ct.Linear):
         force, _ = system_of(E, E.rest_coefficients @ turn.T + [1.0, -2.0, 0.5])
@@ -270,6 +277,68 @@ def test_refined_and_split_bodies_keep_their_shape(order):
     assert other.mass_total == mass
     other.reset()
     assert other.energy()["elastic"] < 1e-18
+
+
+def test_files_with_second_order_nodes_are_curved(tmp_path):
+    """A frame of a curved body, read again, is the same curved body; at order 3 the same shape."""
+    body = ct.SoftBody(ct.mesh.torus(1.0, 0.4, (1, 7)), material=LAW, order=2, name="ring")
+    sink = make_sink("vtu", tmp_path)
+    sink.open(ct.RunInfo(name="ring", fps=10.0))
+    sink.write(ct.World([body]).frame())
+    sink.close()
+    mesh = ct.mesh.read(tmp_path / "vtu" / "ring_000000.vtu")
+    assert mesh.notes == ()
+    again = ct.SoftBody(mesh, material=LAW, order=2)
+    np.testing.assert_allclose(again.rest_positions, body.rest_positions, atol=1e-14)
+    assert again.mass_total == pytest.approx(body.mass_total, rel=1e-13)
+    cubic = ct.SoftBody(mesh.transformed(translate=(0, 1, 0)), material=LAW, order=3)
+    assert cubic.mass_total == pytest.approx(body.mass_total, rel=1e-12)
+    assert ct.SoftBody(mesh, material=LAW).mass_total < 0.999 * body.mass_total
+
+
+def test_mass_and_statics_agree_with_scikit_fem():
+    """The same curved ball as MeshTet2 of scikit-fem: consistent mass to round-off, a sagging ball to quadrature."""
+    law = ct.Linear(young=1e5, poisson=0.3, density=1000.0)
+    mesh = ct.mesh.sphere(1.0, 2)
+    body = ct.SoftBody(mesh, material=law, order=2)
+    theirs = skfem.MeshTet2.from_mesh(skfem.MeshTet(mesh.points.T, mesh.tets.T.astype(np.int64)))
+    straight = ct.SoftBody(mesh, material=law, order=2, curved=False).rest_positions
+    gap, node = cKDTree(straight).query(theirs.doflocs.T)
+    assert gap.max() < 1e-12
+    curved = replace(theirs, doflocs=np.ascontiguousarray(body.rest_positions[node].T))
+    basis = skfem.Basis(curved, skfem.ElementVector(skfem.ElementTetP2()), intorder=8)
+    values = np.random.default_rng(0).normal(size=(body.node_count, 3))
+    # unknowns of scikit-fem are the components at its nodes
+    to_dofs = np.empty((len(node), 3), int)
+    to_dofs[basis.mesh.t.max() + 1 :] = basis.dofs.edge_dofs.T
+    to_dofs[: basis.mesh.t.max() + 1] = basis.dofs.nodal_dofs.T
+    mine = np.empty_like(node)
+    mine[node] = np.arange(len(node))
+
+    @skfem.BilinearForm
+    def inertia(u, v, _):
+        return 1000.0 * dot(u, v)
+
+    vector = np.empty(basis.N)
+    vector[to_dofs] = values[node]
+    body.velocities = values
+    expected = 0.5 * vector @ (inertia.assemble(basis) @ vector)
+    assert body.energy()["kinetic"] == pytest.approx(expected, rel=1e-12)
+
+    lam, mu = 1e5 * 0.3 / (1.3 * 0.4), 1e5 / 2.6
+    stiffness = linear_elasticity(lam, mu).assemble(basis)
+    load = np.zeros(basis.N)
+    load[to_dofs[:, 1]] = -9.81
+    load = inertia.assemble(basis) @ load
+    held = body.rest_positions[:, 1] < -0.5
+    fixed = to_dofs[held[node]].ravel()
+    solution = skfem.solve(*skfem.condense(stiffness, load, D=fixed))
+    body.velocities = np.zeros_like(values)
+    body.pin(held)
+    body.prepare(Environment(gravity=np.array([0.0, -9.81, 0.0])))
+    body.settle(rtol=1e-9)
+    own = (body.positions - body.rest_positions)[node]
+    assert abs(own - solution[to_dofs]).max() < 5e-3 * abs(own).max()
 
 
 def test_disc_of_curved_triangles():
