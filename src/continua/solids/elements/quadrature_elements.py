@@ -191,23 +191,52 @@ class QuadratureTets(QuadratureElements, BernsteinGeometry, TetElements):
     def __init__(self, mesh: TetMesh, order: int, mean_volume: bool = False) -> None:
         BernsteinGeometry.__init__(self, mesh, order)
         TetElements.__init__(self, mesh, self.elements, self.rest_positions)
-        shape = self.rest_shape
-        points, weights = tet_rule(order) if shape is None else curved_rule(order)
-        slopes = bernstein_slopes(order, points)
+        points, weights = tet_rule(order)
         inverse, _ = rest_geometry(mesh)
-        gradients = np.einsum("qkc,mcj->mqkj", slopes, _corner_gradients(inverse.T.reshape(-1, 3, 3)))
+        corners = _corner_gradients(inverse.T.reshape(-1, 3, 3))
+        gradients = np.einsum("qkc,mcj->mqkj", bernstein_slopes(order, points), corners)
         weights = mesh.volumes[:, None] * weights
+        shape = self.rest_shape
         if shape is not None:
             control = shape.coefficients[self.elements[shape.curved]]
-            own, density = rest_gradients(control, order, points)
-            gradients[shape.curved] = np.einsum("qkc,mqcj->mqkj", slopes, _corner_gradients(own))
-            weights[shape.curved] = density * curved_rule(order)[1]
+            gradients[shape.curved], weights[shape.curved] = _curved_points(control, order)
         self._integrate_at(mesh, gradients, weights, mean_volume=mean_volume and order == 1)
 
 
 def _corner_gradients(inverse: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the gradients of all four barycentric coordinates [..., 4, 3] from those of the last three."""
     return np.concatenate([-inverse.sum(axis=-2, keepdims=True), inverse], axis=-2)
+
+
+def _curved_points(
+    control: NDArray[np.float64], order: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return gradients [c, q, k, 3] and weights [c, q] at the points of `tet_rule` in curved elements.
+
+    The rule is too weak for the integrals of the gradients. What they miss is added to the gradients, the same at all
+    points, and the weights are scaled to the exact volume: then linear fields have exact gradients, and uniform stress
+    is in balance, as if these integrals were exact (Chen, Hillman and Rueter 2013).
+
+    Args:
+        control: Coefficients of the elements at rest [m], shape [c, k, 3].
+        order: Their order.
+    """
+    found = []
+    for points, share in (tet_rule(order), curved_rule(order)):
+        inverse, density = rest_gradients(control, order, points)
+        slopes = bernstein_slopes(order, points)
+        found.append(
+            (
+                np.einsum("qkc,mqcj->mqkj", slopes, _corner_gradients(inverse), optimize=True),
+                density * share,
+            )
+        )
+    (gradients, weights), (exact_gradients, exact_weights) = found
+    volume = exact_weights.sum(axis=1)
+    weights *= (volume / weights.sum(axis=1))[:, None]
+    missing = np.einsum("mq,mqkj->mkj", exact_weights, exact_gradients)
+    missing -= np.einsum("mq,mqkj->mkj", weights, gradients)
+    return gradients + (missing / volume[:, None, None])[:, None], weights
 
 
 class NodalElements(QuadratureElements):
