@@ -6,8 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import skfem
+from scipy import sparse
+from scipy.linalg import eigh
+from scipy.optimize import brentq
 from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
+from scipy.special import spherical_jn
 from skfem.helpers import dot
 from skfem.models.elasticity import linear_elasticity
 
@@ -15,7 +19,7 @@ import continua as ct
 from continua.environment import Environment
 from continua.linalg import BlockMatrix
 from continua.mesh.simplex import subdivide
-from continua.numerics.bernstein import bernstein_slopes, bernstein_tables
+from continua.numerics.bernstein import bernstein_tables
 from continua.numerics.quadrature import gauss_cube
 from continua.output import make_sink
 from continua.solids.elements.base import AssembledSystem
@@ -159,16 +163,11 @@ def test_patch_test_and_rigid_motions(order, law):
 
 @pytest.mark.parametrize("order", [2, 3])
 def test_the_fast_elements_agree_with_general_ones(order):
-    """With the same points energy, force, tangent and stress agree."""
-    mesh = ct.mesh.sphere(1.0, 1)
+    """With the same points energy, force and tangent agree, and the force is the gradient of the energy."""
+    mesh = ct.mesh.torus(1.0, 0.4, (2, 9))
     body = ct.SoftBody(mesh, material=LAW, order=order)
-    fast, general = body._elements, QuadratureTets(mesh, order)
+    fast, general = body._elements, QuadratureTets(mesh, order, curved_points=True)
     assert isinstance(fast, CurvedCorotatedTets)
-    points, weights = curved_rule(order)  # general ones have fewer points
-    inverse, density = rest_gradients(fast.rest_coefficients[fast.elements], order, points)
-    slopes = bernstein_slopes(order, points)
-    gradients = np.einsum("qkc,mqcj->mqkj", slopes[..., 1:] - slopes[..., :1], inverse)
-    general._integrate_at(mesh, gradients, density * weights)
     general.set_law(LAW, body._materials.constants)
     rng = np.random.default_rng(0)
     x = fast.rest_coefficients @ (np.eye(3) + 0.2 * rng.normal(size=(3, 3))).T
@@ -184,6 +183,39 @@ def test_the_fast_elements_agree_with_general_ones(order):
         fast.update(x + sign * h * direction)
         ends.append(fast.energy())
     assert (ends[0] - ends[1]) / (2 * h) == pytest.approx(np.vdot(f, direction), rel=1e-7)
+
+
+@pytest.mark.parametrize("order", [2, 3])
+def test_a_torsional_frequency_of_a_ball(order):
+    """The lowest: a ball of 20 cubic tetrahedra has it to 0.02 %; with straight edges it is 15 % off (Lamb 1882)."""
+    n, error = {2: (2, 6e-3), 3: (1, 2e-4)}[order]
+    exact = brentq(lambda x: spherical_jn(2, x) - x * spherical_jn(3, x), 2.0, 3.0) * np.sqrt(0.4)
+    law = ct.Corotated(young=1.0, poisson=0.25, density=1.0)
+    body = ct.SoftBody(ct.mesh.sphere(1.0, n), material=law, order=order)
+    E = body._elements
+    matrix, zero = BlockMatrix(E.pattern), np.zeros((body.node_count, 3))
+    E.update(body._x)
+    E.assemble(AssembledSystem(matrix, zero, np.zeros(E.pattern.block_count), 0.0, 1.0, 0.0, zero, zero))
+    p = E.pattern
+    mass = sparse.kron(sparse.csr_array((body._mass, p.indices, p.indptr)), sparse.eye(3)).toarray()
+    squares = eigh(matrix.to_scipy().toarray(), mass, eigvals_only=True, subset_by_index=(0, 10))
+    assert abs(squares[:6]).max() < 1e-10  # rigid motions
+    np.testing.assert_allclose(np.sqrt(squares[6:11]), exact, rtol=error)
+
+
+@pytest.mark.parametrize("law", [LAW, ct.NeoHookean(young=1e5, poisson=0.3)])
+def test_energy_and_momentum_are_kept(law):
+    body = ct.SoftBody(
+        ct.mesh.torus(0.5, 0.2, (1, 8)), material=law, order=2, integrator="energy_momentum", name="ring"
+    )
+    body.prepare(Environment(gravity=np.zeros(3)))
+    x = body.rest_positions
+    body.velocities = np.cross([0.0, 3.0, 0.0], x) + 0.5 * np.sin(4.0 * x[:, [1, 2, 0]])
+    energy, momentum = sum(body.energy().values()), body._node_mass @ body._v
+    for _ in range(10):
+        body.step(0.005)
+    assert sum(body.energy().values()) == pytest.approx(energy, rel=1e-7)
+    np.testing.assert_allclose(body._node_mass @ body._v, momentum, atol=1e-11)
 
 
 def octant(n):

@@ -185,10 +185,14 @@ class QuadratureElements:
 class QuadratureTets(QuadratureElements, BernsteinGeometry, TetElements):
     """Tetrahedra of order 1, 2 or 3 under any law. The unknowns are Bernstein coefficients.
 
-    With `mean_volume`, for order 1, the change of volume is averaged around each node (see `mean_volume`).
+    With `mean_volume`, for order 1, the change of volume is averaged around each node (see `mean_volume`). With
+    `curved_points` curved elements have the points of `curved_rule`, as `CurvedCorotatedTets`, and straight ones as
+    many, some of them without weight.
     """
 
-    def __init__(self, mesh: TetMesh, order: int, mean_volume: bool = False) -> None:
+    def __init__(
+        self, mesh: TetMesh, order: int, mean_volume: bool = False, curved_points: bool = False
+    ) -> None:
         BernsteinGeometry.__init__(self, mesh, order)
         TetElements.__init__(self, mesh, self.elements, self.rest_positions)
         points, weights = tet_rule(order)
@@ -199,7 +203,11 @@ class QuadratureTets(QuadratureElements, BernsteinGeometry, TetElements):
         shape = self.rest_shape
         if shape is not None:
             control = shape.coefficients[self.elements[shape.curved]]
-            gradients[shape.curved], weights[shape.curved] = _curved_points(control, order)
+            own_gradients, own_weights = _curved_points(control, order, curved_points)
+            more = own_weights.shape[1] - len(points)
+            gradients = np.concatenate([gradients, np.repeat(gradients[:, :1], more, axis=1)], axis=1)
+            weights = np.pad(weights, ((0, 0), (0, more)))
+            gradients[shape.curved], weights[shape.curved] = own_gradients, own_weights
         self._integrate_at(mesh, gradients, weights, mean_volume=mean_volume and order == 1)
 
 
@@ -209,17 +217,18 @@ def _corner_gradients(inverse: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _curved_points(
-    control: NDArray[np.float64], order: int
+    control: NDArray[np.float64], order: int, exact: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return gradients [c, q, k, 3] and weights [c, q] at the points of `tet_rule` in curved elements.
+    """Return gradients [c, q, k, 3] and weights [c, q] in curved elements, at the points of `tet_rule`.
 
-    The rule is too weak for the integrals of the gradients. What they miss is added to the gradients, the same at all
+    That rule is too weak for the integrals of the gradients. What they miss is added to the gradients, the same at all
     points, and the weights are scaled to the exact volume: then linear fields have exact gradients, and uniform stress
     is in balance, as if these integrals were exact (Chen, Hillman and Rueter 2013).
 
     Args:
         control: Coefficients of the elements at rest [m], shape [c, k, 3].
         order: Their order.
+        exact: Return those at the points of `curved_rule` instead, which is strong enough.
     """
     found = []
     for points, share in (tet_rule(order), curved_rule(order)):
@@ -232,6 +241,8 @@ def _curved_points(
             )
         )
     (gradients, weights), (exact_gradients, exact_weights) = found
+    if exact:
+        return exact_gradients, exact_weights
     volume = exact_weights.sum(axis=1)
     weights *= (volume / weights.sum(axis=1))[:, None]
     missing = np.einsum("mq,mqkj->mkj", exact_weights, exact_gradients)
