@@ -68,6 +68,10 @@ class CurvedBoundary(ABC):
     def nodes(self, mesh: VolumeMesh, order: int, points: NDArray[np.float64]) -> BoundaryNodes:
         """Return the nodes of order 2 or 3 on the curved edges and faces of a mesh with these corners [m]."""
 
+    def geometry_bytes(self, mesh: VolumeMesh, order: int) -> bytes:
+        """Return the curved shape as bytes, to recognise it."""
+        return b"".join(part.tobytes() for part in self.nodes(mesh, order, mesh.points))
+
 
 class Surface(ABC):
     """A smooth surface."""
@@ -322,6 +326,10 @@ class GivenCoefficients(CurvedBoundary):
         return BoundaryNodes(
             np.zeros(0, np.intp), np.zeros((0, order - 1, 3)), np.zeros(0, np.intp), np.zeros((0, 3))
         )
+
+    def geometry_bytes(self, mesh: VolumeMesh, order: int) -> bytes:
+        """Return the coefficients as bytes."""
+        return self.coefficients.tobytes()
 
 
 def edge_numbers(mesh: VolumeMesh, pairs: NDArray[np.integer]) -> NDArray[np.intp]:

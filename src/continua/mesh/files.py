@@ -18,6 +18,7 @@ from continua.atomic_io import atomic_write
 from continua.errors import InputError
 from continua.file_input import check_file
 from continua.mesh.checks import compact
+from continua.mesh.curved_boundary import SecondOrderEdges
 from continua.mesh.gltf import read_glb
 from continua.mesh.hex_mesh import HexMesh
 from continua.mesh.surface_images import SurfaceImage, obj_image
@@ -25,6 +26,7 @@ from continua.mesh.surface_mesh import SurfaceMesh
 from continua.mesh.tet_mesh import TetMesh
 from continua.mesh.text_formats import read_obj, read_off, read_tetgen
 from continua.mesh.volume_mesh import VolumeMesh
+from continua.numerics.bernstein import TET_EDGES
 from continua.textures import mtl_text
 from continua.validation import file_path, flag, instance_of, pluralize
 
@@ -43,6 +45,7 @@ _REGION = "region:"
 _TETS = {"tetra": 4, "tetra10": 4, "tetra20": 4, "VTK_LAGRANGE_TETRAHEDRON": 4}
 _HEXES = {"hexahedron": 8, "hexahedron20": 8, "hexahedron27": 8}
 _FACES = {"triangle": 3, "triangle6": 3, "quad": 4, "quad8": 4, "quad9": 4, "polygon": 0}
+_STRAIGHT = 1e-6  # of the length of an edge: nodes of text files are rounded
 _IGNORED = ("vertex", "line", "line3")
 
 
@@ -52,8 +55,9 @@ def read(path: str | Path, *, images: bool = True) -> AnyMesh:
     Formats by name: Gmsh .msh, VTK .vtu and .vtk, Medit .mesh, TetGen .node or .ele, and .obj .ply .stl .off .glb.
     Elements with negative volume are turned, unused nodes and collapsed triangles dropped, nodes of an STL
     or GLB file welded; `notes` of the mesh tell. Named parts of Gmsh files and of our own VTU files become
-    `regions`. Surfaces from OBJ and GLB files keep their texture coordinates and their image; an image that is
-    missing or cannot be read is told in `notes`.
+    `regions`. Tetrahedra with ten nodes have curved edges, which bodies of order 2 and 3 follow. Surfaces from OBJ and
+    GLB files keep their texture coordinates and their image; an image that is missing or cannot be read is told in
+    `notes`.
 
     Args:
         path: The file.
@@ -168,9 +172,17 @@ def _from_meshio(mesh: meshio.Mesh, weld: bool) -> AnyMesh:
         table, kind = (_TETS, TetMesh) if has_tets else (_HEXES, HexMesh)
         blocks = [i for i, block in enumerate(mesh.cells) if block.type in table and len(block.data)]
         cells = np.concatenate([mesh.cells[i].data[:, : kind.WIDTH] for i in blocks])
-        curved = any(mesh.cells[i].data.shape[1] > kind.WIDTH for i in blocks)
-        notes = ("kept only the corners of elements of higher order",) if curved else ()
-        return _volume(kind, points, cells, _regions(mesh, blocks), notes)
+        higher = any(mesh.cells[i].data.shape[1] > kind.WIDTH for i in blocks)
+        boundary, notes = None, tuple[str, ...]()
+        if all(mesh.cells[i].type == "tetra10" for i in blocks):
+            boundary = _curved_edges(points, np.concatenate([mesh.cells[i].data for i in blocks]))
+        if boundary is not None:
+            points, cells, _ = compact(points, cells)
+        elif higher:
+            notes = ("kept only the corners of elements of higher order",)
+        volume = _volume(kind, points, cells, _regions(mesh, blocks), notes)
+        volume.curved_boundary = boundary
+        return volume
     faces = [
         _triangles(block.data, _FACES[block.type])
         for block in mesh.cells
@@ -178,6 +190,24 @@ def _from_meshio(mesh: meshio.Mesh, weld: bool) -> AnyMesh:
     ]
     triangles = np.concatenate(faces) if faces else np.empty((0, 3), dtype=np.int64)
     return _surface(points, triangles, weld)
+
+
+def _curved_edges(points: NDArray[np.float64], cells: NDArray[np.integer]) -> SecondOrderEdges | None:
+    """Return the edges of quadratic tetrahedra [m, 10] whose nodes do not lie in their middle."""
+    if not 0 <= cells.min() <= cells.max() < len(points):
+        raise InputError("the file's cells name nodes that do not exist; it may be damaged")
+    used, corners = np.unique(cells[:, :4], return_inverse=True)
+    pairs = np.sort(corners.reshape(-1, 4)[:, TET_EDGES].reshape(-1, 2), axis=1)
+    edges, first = np.unique(pairs, axis=0, return_index=True)
+    middles = points[cells[:, 4:].ravel()[first]]
+    if not np.isfinite(middles).all():
+        raise InputError("nodes on edges of the file's tets are not finite numbers; mend the file")
+    ends = points[used[edges]]
+    length = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
+    bent = np.linalg.norm(middles - ends.mean(axis=1), axis=1) > _STRAIGHT * length
+    if not bent.any():
+        return None
+    return SecondOrderEdges(edges[bent].astype(np.int32), middles[bent])
 
 
 def _triangles(cells: NDArray, corners: int) -> NDArray:

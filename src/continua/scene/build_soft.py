@@ -61,6 +61,7 @@ def build_soft(scene: Scene, number: int) -> solids.SoftBody:
             material=material,
             parts=[_part(scene, number, index, mesh, material) for index in range(len(spec.parts))],
             order=spec.order,
+            curved=spec.curved,
             plane=spec.plane,
             volumetric=spec.volumetric,
             name=spec.name,

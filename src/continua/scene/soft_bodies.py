@@ -152,6 +152,11 @@ class SoftBody(Model):
         "Parts with other constants; later ones override earlier ones where they overlap.", []
     )
     order: Literal[1, 2, 3] = option("Polynomial degree of the elements.", 1)
+    curved: Flag | None = option(
+        "Whether elements of order 2 and 3 follow the surface of the mesh: a sphere, cylinder, torus, bowl or blob, or "
+        "a file with second-order nodes. By default they do, except with `rotation: mean` or `corner`.",
+        None,
+    )
     plane: Literal["strain", "stress"] | None = option(
         "Of plane bodies: `strain` (the default) holds the thickness, `stress` leaves it free, as in a thin plate.",
         None,

@@ -9,17 +9,22 @@ from __future__ import annotations
 from continua.errors import InputError
 from continua.mesh import TetMesh
 from continua.solids.elements.base import Elements
+from continua.solids.elements.curved_corotated_tet import CurvedCorotatedTets
 from continua.solids.elements.quadrature_elements import NodalElements, QuadratureElements, QuadratureTets
 
 __all__ = ["point_elements"]
 
 
-def point_elements(elements: Elements) -> QuadratureTets | NodalElements:
-    """Return new elements with quadrature points on the mesh, the nodes and the order of the given ones."""
+def point_elements(elements: Elements, same_energy: bool = False) -> QuadratureTets | NodalElements:
+    """Return new elements with quadrature points on the mesh, the nodes and the order of the given ones.
+
+    With `same_energy` they have the points of the given ones where those have more in curved elements.
+    """
     mesh = elements.mesh
     mean_volume = isinstance(elements, QuadratureElements) and elements.means is not None
     if isinstance(mesh, TetMesh):
-        return QuadratureTets(mesh, elements.order, mean_volume)
+        more = same_energy and isinstance(elements, CurvedCorotatedTets)
+        return QuadratureTets(mesh, elements.order, mean_volume, curved_points=more)
     if not isinstance(elements, NodalElements):
         raise InputError(f"{type(elements).__name__} have no quadrature points on a {type(mesh).__name__}")
     return NodalElements(elements.mesh, elements.order, elements.plane_stress, mean_volume)

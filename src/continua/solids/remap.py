@@ -33,6 +33,7 @@ from continua.solids.element_materials import ElementMaterials
 from continua.solids.elements.base import Elements
 from continua.solids.elements.bernstein_geometry import BernsteinGeometry
 from continua.solids.elements.field_transfer import FieldTransfer
+from continua.solids.elements.rest_shape import weighted_mass
 from continua.solids.integrators import Stepper
 from continua.solids.plasticity.plasticity import Plasticity, PlasticState
 from continua.solids.solver_setup import choose_solver
@@ -485,11 +486,11 @@ def _keep_momentum(
     labels = connected_pieces(body.mesh)
     cells = body._elements.elements
     center = body._node_mass @ body._x / body._node_mass.sum()
-    mass = body._materials.density * body.mesh.volumes
-    change = _element_momenta(
-        mass, elements.elements[parents], x - center, v
-    )  # each child has its part by mass
-    change -= _element_momenta(mass, cells, body._x - center, body._v)
+    after = body._materials.density[:, None] * _nodal_volumes(body._elements)
+    before = _nodal_volumes(elements)[parents]
+    before *= (after.sum(axis=1) / before.sum(axis=1))[:, None]  # each child has its part by mass
+    change = _element_momenta(before, elements.elements[parents], x - center, v)
+    change -= _element_momenta(after, cells, body._x - center, body._v)
     missing = np.stack([np.bincount(labels, column) for column in change.T], axis=1)
     piece = np.zeros(body.node_count, np.int32)
     piece[cells] = labels[:, None]
@@ -505,14 +506,24 @@ def _keep_momentum(
         body._v[nodes] += free @ (motion / scale)
 
 
+def _nodal_volumes(elements: Elements) -> NDArray[np.float64]:
+    """Return the parts of the volume of each element that belong to its nodes [m3], the lumped mass, shape [m, k]."""
+    count = elements.elements.shape[1]
+    parts = np.repeat(elements.mesh.volumes[:, None] / count, count, axis=1)
+    shape = getattr(elements, "rest_shape", None)
+    if shape is not None:
+        parts[shape.curved] = weighted_mass(elements.order, shape.densities).sum(axis=2)
+    return parts
+
+
 def _element_momenta(
     mass: NDArray[np.float64],
     cells: NDArray[np.int32],
     x: NDArray[np.float64],
     v: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return momentum and angular momentum of elements whose mass is lumped evenly at their nodes, shape [m, 6]."""
-    p = v[cells] * (mass / cells.shape[1])[:, None, None]
+    """Return momentum and angular momentum of elements with the mass [m, k] lumped at their nodes, shape [m, 6]."""
+    p = v[cells] * mass[:, :, None]
     return np.concatenate([p.sum(axis=1), np.cross(x[cells], p).sum(axis=1)], axis=1)
 
 

@@ -372,7 +372,10 @@ class SoftBody(BoundaryConditions):
     def geometry_bytes(self) -> bytes:
         """Return the initial mesh as bytes; a run may only be resumed with the same."""
         mesh = self.mesh if self._initial is None else self._initial.mesh
-        return mesh.points.tobytes() + mesh.cells.tobytes()
+        curved = b""
+        if self.order > 1 and mesh.curved_boundary is not None and isinstance(mesh, TetMesh | TriMesh):
+            curved = mesh.curved_boundary.geometry_bytes(mesh, self.order)
+        return mesh.points.tobytes() + mesh.cells.tobytes() + curved
 
     def set_material(
         self, *, damping: ArrayLike | RotatedDamping | None = None, part: int | None = None, **constants: Any

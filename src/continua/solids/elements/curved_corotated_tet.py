@@ -120,7 +120,7 @@ class CurvedCorotatedTets(BernsteinGeometry, TetElements):
         for own, to_nodes, records in zip(self._groups, self._to_nodes, self._records, strict=True):
             R, P = (records[..., i : i + 9].reshape(*records.shape[:2], 3, 3) for i in (0, 15))
             stress[own] = np.einsum("kq,mqia,mqja->mkij", to_nodes, P, R, optimize=True).reshape(
-                len(own), -1, 9
+                len(own), len(to_nodes), 9
             )
         total = np.bincount(nodes, np.repeat(self._volumes, self.elements.shape[1]), self.node_count)
         stress *= self._volumes[:, None, None]

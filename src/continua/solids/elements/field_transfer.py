@@ -23,7 +23,6 @@ from continua.mesh import TopologyChange, connected_pieces
 from continua.mesh.topology import interpolate, nodes_within, padded_rows
 from continua.numerics.bernstein import bernstein_tables
 from continua.numerics.quadrature import tet_rule
-from continua.solids.elements.rest_shape import curved_rule
 
 __all__ = ["FieldTransfer"]
 
@@ -187,8 +186,6 @@ class FieldTransfer:
         changed = self._changed
         if len(changed) and self._order > 1:
             points, _ = tet_rule(self._order)
-            if values.shape[1] != len(points):
-                points, _ = curved_rule(self._order)
             there = np.einsum("qc,mca->mqa", points, self.change.corner_weights[changed])
             weights = _monomials(there, self._order - 1) @ np.linalg.pinv(_monomials(points, self._order - 1))
             result[changed] = np.einsum("mqp,mp...->mq...", weights, result[changed])

@@ -229,39 +229,90 @@ class QuadratureTets(QuadratureElements, BernsteinGeometry, TetElements):
     """Tetrahedra of order 1, 2 or 3 under any law. The unknowns are Bernstein coefficients.
 
     With `mean_volume` the change of volume is averaged: around each node, and by continuous pressures of one order less
-    at order 2 and 3 (see `mean_volume`).
+    at order 2 and 3 (see `mean_volume`). With `curved_points` curved elements have the points of `curved_rule`, as
+    `CurvedCorotatedTets`, and straight ones as many, some of them without weight.
     """
 
-    def __init__(self, mesh: TetMesh, order: int, mean_volume: bool = False) -> None:
+    def __init__(
+        self, mesh: TetMesh, order: int, mean_volume: bool = False, curved_points: bool = False
+    ) -> None:
         BernsteinGeometry.__init__(self, mesh, order)
         TetElements.__init__(self, mesh, self.elements, self.rest_positions)
-        shape = self.rest_shape
-        points, weights = tet_rule(order) if shape is None else curved_rule(order)
-        slopes = bernstein_slopes(order, points)
+        points, weights = tet_rule(order)
         inverse, _ = rest_geometry(mesh)
-        gradients = np.einsum("qkc,mcj->mqkj", slopes, _corner_gradients(inverse.T.reshape(-1, 3, 3)))
+        corners = _corner_gradients(inverse.T.reshape(-1, 3, 3))
+        gradients = np.einsum("qkc,mcj->mqkj", bernstein_slopes(order, points), corners)
         weights = mesh.volumes[:, None] * weights
+        shape = self.rest_shape
         if shape is not None:
             control = shape.coefficients[self.elements[shape.curved]]
-            own, density = rest_gradients(control, order, points)
-            gradients[shape.curved] = np.einsum("qkc,mqcj->mqkj", slopes, _corner_gradients(own))
-            weights[shape.curved] = density * curved_rule(order)[1]
-        pressures = self._pressures(points) if mean_volume else None
+            own_gradients, own_weights = _curved_points(control, order, curved_points)
+            more = own_weights.shape[1] - len(points)
+            gradients = np.concatenate([gradients, np.repeat(gradients[:, :1], more, axis=1)], axis=1)
+            weights = np.pad(weights, ((0, 0), (0, more)))
+            gradients[shape.curved], weights[shape.curved] = own_gradients, own_weights
+        pressures = self._pressures(points, curved_points) if mean_volume else None
         self._integrate_at(mesh, gradients, weights, pressures=pressures)
 
-    def _pressures(self, points: NDArray[np.float64]) -> PressureSpace:
-        """Return the functions of the pressure at points [q, 4]."""
+    def _pressures(self, points: NDArray[np.float64], curved_points: bool) -> PressureSpace:
+        """Return the functions of the pressure at the points [q, 4] of straight elements and those of curved ones."""
         if self.order == 1:
             return PressureSpace(np.full((1, 1, 4), 0.25), self.mesh.tets)
-        below = BernsteinGeometry(self.mesh, self.order - 1)
         degree = self.order - 1
-        values = np.einsum("qkc,qc->qk", bernstein_slopes(degree, points), points) / degree  # Euler's theorem
-        return PressureSpace(np.ascontiguousarray(values)[None], below.elements, RESOLVED)
+        below = BernsteinGeometry(self.mesh, degree)
+        values = _bernstein_values(degree, points)[None]
+        if self.rest_shape is not None and curved_points:
+            own = _bernstein_values(degree, curved_rule(self.order)[0])
+            values = np.concatenate(
+                [values, np.repeat(values[:, :1], len(own) - len(points), axis=1)], axis=1
+            )
+            values = np.repeat(values, len(self.mesh.tets), axis=0)
+            values[self.rest_shape.curved] = own
+        return PressureSpace(np.ascontiguousarray(values), below.elements, RESOLVED)
+
+
+def _bernstein_values(degree: int, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the Bernstein polynomials of a degree at points [q, 4] in a tetrahedron, by Euler's theorem."""
+    return np.einsum("qkc,qc->qk", bernstein_slopes(degree, points), points) / degree
 
 
 def _corner_gradients(inverse: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the gradients of all four barycentric coordinates [..., 4, 3] from those of the last three."""
     return np.concatenate([-inverse.sum(axis=-2, keepdims=True), inverse], axis=-2)
+
+
+def _curved_points(
+    control: NDArray[np.float64], order: int, exact: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return gradients [c, q, k, 3] and weights [c, q] in curved elements, at the points of `tet_rule`.
+
+    That rule is too weak for the integrals of the gradients. What they miss is added to the gradients, the same at all
+    points, and the weights are scaled to the exact volume: then linear fields have exact gradients, and uniform stress
+    is in balance, as if these integrals were exact (Chen, Hillman and Rueter 2013).
+
+    Args:
+        control: Coefficients of the elements at rest [m], shape [c, k, 3].
+        order: Their order.
+        exact: Return those at the points of `curved_rule` instead, which is strong enough.
+    """
+    found = []
+    for points, share in (tet_rule(order), curved_rule(order)):
+        inverse, density = rest_gradients(control, order, points)
+        slopes = bernstein_slopes(order, points)
+        found.append(
+            (
+                np.einsum("qkc,mqcj->mqkj", slopes, _corner_gradients(inverse), optimize=True),
+                density * share,
+            )
+        )
+    (gradients, weights), (exact_gradients, exact_weights) = found
+    if exact:
+        return exact_gradients, exact_weights
+    volume = exact_weights.sum(axis=1)
+    weights *= (volume / weights.sum(axis=1))[:, None]
+    missing = np.einsum("mq,mqkj->mkj", exact_weights, exact_gradients)
+    missing -= np.einsum("mq,mqkj->mkj", weights, gradients)
+    return gradients + (missing / volume[:, None, None])[:, None], weights
 
 
 class NodalElements(QuadratureElements):

@@ -46,7 +46,7 @@ class DiscreteGradient:
         if isinstance(elements, QuadratureTets | NodalElements):
             self._elements = elements
         else:
-            self._elements = point_elements(elements)
+            self._elements = point_elements(elements, same_energy=True)
         self._own = self._elements is elements
         count = self._elements.weights.size
         self._start = np.zeros((*self._elements.weights.shape, 10))
