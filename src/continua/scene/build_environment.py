@@ -65,6 +65,7 @@ def build_collider(scene: Scene, spec: Any, *key: str | int) -> Shape:
     answer: dict[str, Any] = {
         "friction": spec.friction,
         "restitution": spec.restitution,
+        "slip": spec.slip,
         "name": spec.name or "",
     }
     with scene.at(*key):

@@ -17,7 +17,7 @@ __all__ = ["build_fluid", "describe_fluid"]
 _SOLVERS: dict[str, Any] = {"dfsph": sph.DFSPH, "iisph": sph.IISPH, "pcisph": sph.PCISPH, "pbf": sph.PBF}
 _SAME = (
     "name", "particle_radius", "density", "viscosity", "surface_tension", "velocity", "max_dt", "cfl",
-    "xsph", "wall_friction", "wall_drag", "max_particles",
+    "xsph", "wall_friction", "wall_drag", "wall_slip", "max_particles",
 )  # fmt: skip
 
 

@@ -41,6 +41,9 @@ class _Obstacle(Model):
     restitution: Number | None = option(
         "Coefficient of restitution; by default that of `contact`.", None, ge=0, le=1
     )
+    slip: Number | None = option(
+        "Slip length of particle fluids; by default the fluid's `wall_slip`.", None, unit="m", ge=0
+    )
     motion: Motion | None = option("Prescribed motion; at rest by default.", None)
 
 

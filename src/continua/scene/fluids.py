@@ -162,6 +162,13 @@ class Fluid(Model):
         "Coulomb friction coefficient between the fluid and walls or bodies.", 0.0, ge=0, le=1e3
     )
     wall_drag: Number = option("Friction proportional to the slip velocity.", 0.0, unit="s/m", ge=0, le=1e6)
+    wall_slip: Number = option(
+        "Slip length of bodies, and of walls without a `slip` of their own: how far behind the surface the velocity "
+        "would be that of the wall. 0 is no slip, a large length free slip.",
+        0.0,
+        unit="m",
+        ge=0,
+    )
     max_dt: Number = option("Maximum sub-step.", 0.005, unit="s", gt=0, le=1)
     cfl: Number = option(
         "CFL number: fraction of a particle diameter that the fastest particle moves per sub-step.",

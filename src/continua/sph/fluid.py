@@ -47,7 +47,7 @@ class Fluid(KeepsReadOnlyArrays):
 
     Its initial particles are given by one of `block`, `mesh` and `points`, or come from emitters. All fluids of a world
     are one system of particles: they interact, and must agree in `particle_radius`, `solver`, `boundary`,
-    `max_dt`, `cfl`, `xsph`, `forces`, `wall_friction` and `wall_drag`.
+    `max_dt`, `cfl`, `xsph`, `forces`, `wall_friction`, `wall_drag` and `wall_slip`.
 
     Args:
         block: Two opposite corners of a block to fill [m].
@@ -56,7 +56,7 @@ class Fluid(KeepsReadOnlyArrays):
         particle_radius: Half the spacing of particles [m]; each represents a cube of the full spacing.
         density: Mass per volume at rest [kg/m3].
         viscosity: Dynamic viscosity [Pa s]; 0.001 is water, 10 honey. Where explicit steps would overshoot, it
-            is implicit, and the fluid sticks to walls.
+            is implicit.
         surface_tension: Coefficient of cohesion and curvature after Akinci; about 1 for water.
         velocity: Initial velocity [m/s], one vector or one per particle.
         emitters: Where fluid enters.
@@ -67,6 +67,8 @@ class Fluid(KeepsReadOnlyArrays):
             or `BoundaryParticles` with options.
         wall_friction: Coulomb's friction coefficient of walls and bodies; 0 means free slip.
         wall_drag: Friction coefficient per slip speed [s/m]: the coefficient is wall_drag times the speed.
+        wall_slip: Slip length of walls without a `slip` of their own, and of bodies [m]: how far behind the surface the
+            velocity would be that of the wall. 0 is no slip, infinity free slip.
         max_dt: Longest sub-step [s].
         cfl: Fraction of a particle diameter that the fastest particle moves in a sub-step.
         xsph: XSPH coefficient from 0 to 1: how much velocities are smoothed in each sub-step.
@@ -93,6 +95,7 @@ class Fluid(KeepsReadOnlyArrays):
         boundary: str | BoundaryMethod = "particles",
         wall_friction: float = 0.0,
         wall_drag: float = 0.0,
+        wall_slip: float = 0.0,
         max_dt: float = 0.005,
         cfl: float = 0.4,
         xsph: float = 0.0,
@@ -110,6 +113,7 @@ class Fluid(KeepsReadOnlyArrays):
         self.xsph = _non_negative(xsph, "xsph")
         self.wall_friction = _non_negative(wall_friction, "wall_friction")
         self.wall_drag = _non_negative(wall_drag, "wall_drag")
+        self.wall_slip = number(wall_slip, "a fluid's wall_slip", low=0.0, unit="m", infinite=True)
         if solver is not None and not hasattr(solver, "solve_divergence"):
             raise InputError(
                 f"a fluid's solver must be a DFSPH, IISPH, PCISPH or PBF, not {shortened(solver)}"

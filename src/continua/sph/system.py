@@ -119,6 +119,7 @@ class FluidSystem(System):
                 "forces",
                 "wall_friction",
                 "wall_drag",
+                "wall_slip",
             ):
                 if getattr(other, key) != getattr(first, key):
                     raise InputError(
@@ -132,7 +133,11 @@ class FluidSystem(System):
         for shape in self.colliders:
             check_clearance(shape, self.diameter)
         self.boundaries = [
-            RigidBoundary(shape, make_boundary_model(shape, self.radius, first.boundary))
+            RigidBoundary(
+                shape,
+                make_boundary_model(shape, self.radius, first.boundary),
+                slip=first.wall_slip if shape.slip is None else shape.slip,
+            )
             for shape in self.colliders
         ]
         self._check_start(starts)
@@ -152,6 +157,7 @@ class FluidSystem(System):
         """Add a body as a boundary."""
         for fluid in self.fluids:
             check_start([boundary], fluid.name, fluid.positions, self.diameter, self.environment.time)
+        boundary.slip = self.fluids[0].wall_slip
         self.boundaries.append(boundary)
 
     # initial state
@@ -360,10 +366,20 @@ class FluidSystem(System):
             force.explicit_step(p)
 
     def _boundary_drag(self, dt: float) -> tuple[NDArray, NDArray] | None:
-        """Return the momentum that implicit forces transfer to boundaries, and the velocities that belong to it."""
-        p = self.particles
-        drags = [drag for force in self.forces if (drag := force.boundary_drag(p, dt)) is not None]
-        return (sum(drags[1:], drags[0]), p.velocities.copy()) if drags else None
+        """Return the momentum that a force transfers to boundaries, and the velocities that belong to it."""
+        total: NDArray | None = None
+        for force in self.forces:
+            drag = force.boundary_drag(self.particles, dt)
+            if drag is None:
+                continue
+            given = getattr(force, "drag_velocities", None)
+            velocities = self.particles.velocities.copy() if given is None else given()
+            if total is None:
+                total, mean = drag, velocities
+            else:  # one pair with the same momentum
+                share = np.repeat(drag / np.maximum(total + drag, np.float32(1e-30)), 4)
+                total, mean = total + drag, mean + share * (velocities - mean)
+        return None if total is None else (total, mean)
 
     def _substep_size(self, time: float, left: float) -> float:
         """Return the length of the sub-step [s]: by the CFL rule, at most `max_dt`, dividing what is left evenly."""

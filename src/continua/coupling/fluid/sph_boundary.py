@@ -234,9 +234,9 @@ class SphBodyCoupling:
                 new.continue_from(old, change)
                 at = next(k for k, one in enumerate(system.boundaries) if getattr(one, "body", None) is old)
                 triangles, rest = np.array(body.triangles), np.array(body.rest_positions)
-                system.boundaries[at] = DeformableBoundary(
-                    new, triangles, system.radius, system.diameter, rest
-                )
+                boundary = DeformableBoundary(new, triangles, system.radius, system.diameter, rest)
+                boundary.slip = system.boundaries[at].slip
+                system.boundaries[at] = boundary
 
     def apply(self, dt: float) -> None:
         """Apply the accumulated impulses as forces over the bodies' next step of `dt` [s]."""

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from continua.geometry import Plane, Shape
 from continua.sph.boundary import akinci_kernels as kernels
 from continua.sph.boundary.model import BoundaryPose, BoundarySums
+from continua.sph.boundary.wall_drag import sampled_wall_profile
 from continua.sph.neighbour_search import CellGrid, NeighbourLists
 from continua.sph.sampling import sample_shape
 from continua.sph.smoothing_kernel import cubic_spline
@@ -59,6 +60,7 @@ class AkinciBoundary:
 
     def __init__(self, shape: Shape, radius: float, diameter: float) -> None:
         self.samples = sample_shape(shape, SAMPLE_SPACING * diameter, SAMPLE_DEPTH * diameter)
+        self.profile = sampled_wall_profile(SAMPLE_SPACING, SAMPLE_DEPTH, diameter)
         self._grid = CellGrid(radius)
         self._moved_to: tuple[bytes, bytes] | None = None
         self._sorted = np.zeros(0, np.float32)
@@ -107,6 +109,7 @@ class AkinciPlane:
     """An infinite plane as a square lattice of boundary particles, generated where fluid is near."""
 
     def __init__(self, shape: Plane, radius: float, diameter: float) -> None:
+        self.profile = sampled_wall_profile(SAMPLE_SPACING, SAMPLE_DEPTH, diameter)
         self._point = np.asarray(shape.point)
         self._inverse = np.float32(1.0 / radius)
         self._spacing = SAMPLE_SPACING * diameter

@@ -13,6 +13,7 @@ from continua.sph.boundary import deformable_kernels as kernels
 from continua.sph.boundary.akinci import SAMPLE_DEPTH, SAMPLE_SPACING, sample_volumes
 from continua.sph.boundary.interface import PUSH_OUT, FluidState, apply_friction
 from continua.sph.boundary.model import BoundarySums
+from continua.sph.boundary.wall_drag import sampled_wall_profile
 from continua.sph.neighbour_search import CellGrid
 from continua.sph.sampling import offset_inward, poisson_sample
 
@@ -62,6 +63,8 @@ class DeformableBoundary:
         self.body, self.triangles = body, triangles
         self.name = f"'{body.name}'"
         self._depth = SAMPLE_DEPTH * diameter
+        self.slip = 0.0
+        self.profile = sampled_wall_profile(SAMPLE_SPACING, SAMPLE_DEPTH, diameter)
         points = body.nodes()[0] if start is None else start
         self._sample_triangles, self._weights = poisson_sample(
             points, triangles, SAMPLE_SPACING * diameter, self._depth
@@ -105,9 +108,10 @@ class DeformableBoundary:
     ) -> None:
         """Add the contributions of the samples."""
         self._move_samples(origin)
-        previous = sums.density.copy()
+        previous = sums.copy_parts()
         self._add(sums, xyzp)
-        self._boundary_density = sums.density - previous
+        self._boundary_density = sums.density - previous[0]
+        sums.add_drag(previous, self.profile, self.slip)
 
     def _add(self, sums: BoundarySums, xyzp: NDArray[np.float32]) -> None:
         kernels.add_moving_samples.variant(len(sums.density) >= _PARALLEL_FROM)(
@@ -125,7 +129,10 @@ class DeformableBoundary:
         """Apply friction to the fluid, and all impulses to the nodes of the triangles that carry the samples."""
         count = self.sample_count
         impulses, fluid_density = np.zeros((count, 3)), np.zeros(count)
-        weight, velocities = (_EMPTY, _EMPTY) if fluid.viscous_coupling is None else fluid.viscous_coupling
+        weight = velocities = _EMPTY
+        if fluid.viscous_coupling is not None:
+            weight, velocities = fluid.viscous_coupling
+            weight = weight * self._drag_per_density()
         friction = _NO_FRICTION
         if fluid.friction > 0.0 or fluid.drag > 0.0:
             friction = self._apply_friction(fluid, scratch)
@@ -143,6 +150,12 @@ class DeformableBoundary:
             parts = (self._weights * values[:, None]).ravel()
             result[:, axis] = np.bincount(corners.ravel(), parts, minlength=len(result))
         self.body.add_impulse(result[:, :3], result[:, 3])
+
+    def _drag_per_density(self) -> NDArray[np.float32]:
+        """Return the viscous drag for each unit of this boundary's part of the density, shape [n]."""
+        distance, force = self.profile.interpolate(self._boundary_density)
+        drag = force * self.profile.diameter / (distance * self.profile.diameter + self.slip)
+        return (drag / np.maximum(self._boundary_density, 1e-30)).astype(np.float32)
 
     def _apply_friction(self, fluid: FluidState, scratch: BoundarySums) -> NDArray[np.float64]:
         """Reduce the slip of particles along the surface; return the impulses for each unit of density [n, 3]."""

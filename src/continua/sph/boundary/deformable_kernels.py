@@ -96,7 +96,7 @@ def sample_impulses(
         pressures: Pressures times time [Pa s], shape [n].
         volume: Of a particle [m3].
         masses: Of the particles [kg], shape [n].
-        viscous_coupling: Momentum for each unit of density and speed [kg], shape [n], or empty.
+        viscous_coupling: Viscous momentum for each unit of density and speed [kg], shape [n], or empty.
         velocities: The velocities that belong to `viscous_coupling` [m/s], shape [4 n].
         friction: Friction impulse for each unit of density [N s], shape [n, 3], or empty.
         impulses: Receives the impulses [N s], shape [m, 3].

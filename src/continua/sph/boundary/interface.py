@@ -29,7 +29,7 @@ class FluidState:
         friction: Coulomb's friction coefficient.
         drag: Friction coefficient per slip speed [s/m].
         grid: The cells by which the particles are sorted.
-        viscous_coupling: Momentum that viscosity transfers to boundaries for each unit of density and speed [kg], shape
+        viscous_coupling: Momentum that viscosity transfers to boundaries for each unit of drag and speed [kg], shape
             [n], and the velocities that belong to it [4 n]; or None.
     """
 
@@ -45,9 +45,15 @@ class FluidState:
 
 
 class Boundary(Protocol):
-    """A boundary of the fluid: a collider, a rigid body, or the surface of a soft body."""
+    """A boundary of the fluid: a collider, a rigid body, or the surface of a soft body.
+
+    Attributes:
+        name: Name, for messages.
+        slip: Slip length [m].
+    """
 
     name: str
+    slip: float
 
     def add_to(
         self, sums: BoundarySums, xyzp: NDArray[np.float32], origin: NDArray, time: float, dt: float

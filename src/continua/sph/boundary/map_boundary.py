@@ -12,6 +12,7 @@ from continua.sph.boundary import map_eval_kernels as kernels
 from continua.sph.boundary.map_build import BoundaryMap, build_map, plane_map
 from continua.sph.boundary.methods import DensityMap, VolumeMap
 from continua.sph.boundary.model import BoundaryPose, BoundarySums
+from continua.sph.boundary.wall_drag import map_wall_profile
 
 __all__ = ["MapBoundary", "make_map_boundary", "shape_bounds"]
 
@@ -25,12 +26,15 @@ _CANDIDATE_DENSITY = np.float32(
 class MapBoundary:
     """A rigid boundary that is represented by a map.
 
-    Attributes:
-        map: The map, in local axes.
+    Args:
+        boundary_map: The map, in local axes.
+        model: "density" or "volume".
+        extension: How far outside the surface a density map contributes, in kernel radii.
     """
 
-    def __init__(self, boundary_map: BoundaryMap) -> None:
-        self.map = boundary_map
+    def __init__(self, boundary_map: BoundaryMap, model: str, extension: float) -> None:
+        self.map, radius = boundary_map, boundary_map.radius
+        self.profile = map_wall_profile(model, extension, boundary_map.inset / radius, 0.5 * radius)
 
     def add_to(self, sums: BoundarySums, xyzp: NDArray[np.float32], pose: BoundaryPose) -> None:
         """Add the contributions of the map."""
@@ -86,7 +90,9 @@ def make_map_boundary(shape: Shape, radius: float, method: DensityMap | VolumeMa
         normal = np.asarray(shape.normal)
         offset = -float(normal @ np.asarray(shape.point))
         return MapBoundary(
-            plane_map(normal, offset, radius, model=kind, extension=extension, inset=method.inset)
+            plane_map(normal, offset, radius, model=kind, extension=extension, inset=method.inset),
+            kind,
+            extension,
         )
     boundary_map = build_map(
         lambda points: shape.distances(points)[0],
@@ -97,4 +103,4 @@ def make_map_boundary(shape: Shape, radius: float, method: DensityMap | VolumeMa
         inset=method.inset,
         inverted=bool(getattr(shape, "inside", False)),
     )
-    return MapBoundary(boundary_map)
+    return MapBoundary(boundary_map, kind, extension)

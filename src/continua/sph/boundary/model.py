@@ -14,7 +14,12 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.sph.boundary import wall_drag_kernels
+from continua.sph.boundary.wall_drag import WallProfile
+
 __all__ = ["BoundaryModel", "BoundaryPose", "BoundarySums"]
+
+_PARALLEL_FROM = 8192
 
 
 @dataclass
@@ -26,13 +31,20 @@ class BoundarySums:
         gradient: Its gradient [1/m], four values per particle, the last 0, shape [4 n].
         rate: Its rate for a particle at rest while the boundaries move [1/s], shape [n].
         weighted_velocity: Velocity of the boundaries [m/s] times their part of the density, four values per particle,
-            shape [4 n]; the implicit viscosity needs it.
+            shape [4 n].
+        drag: Viscous drag of the boundaries on the relative velocity, in units of the viscosity over the second
+            moment of the viscous weights on a lattice, shape [n].
+        drag_velocity: Drag times the boundaries' velocity at the particle [m/s], shape [4 n].
+        moment: The boundaries' part of the second moment of the viscous weights [m2], less where they slip, shape [n].
     """
 
     density: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
     gradient: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
     rate: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
     weighted_velocity: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
+    drag: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
+    drag_velocity: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
+    moment: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
 
     def clear(self, count: int) -> None:
         """Set all sums of `count` particles to zero."""
@@ -40,9 +52,42 @@ class BoundarySums:
             self.density, self.rate = np.zeros(count, np.float32), np.zeros(count, np.float32)
             self.gradient = np.zeros(4 * count, np.float32)
             self.weighted_velocity = np.zeros(4 * count, np.float32)
+            self.drag, self.moment = np.zeros(count, np.float32), np.zeros(count, np.float32)
+            self.drag_velocity = np.zeros(4 * count, np.float32)
         else:
-            for array in (self.density, self.gradient, self.rate, self.weighted_velocity):
+            for array in (
+                self.density,
+                self.gradient,
+                self.rate,
+                self.weighted_velocity,
+                self.drag,
+                self.drag_velocity,
+                self.moment,
+            ):
                 array[:] = 0.0
+
+    def copy_parts(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return copies of density and weighted velocity, for `add_drag` after a boundary was added."""
+        return self.density.copy(), self.weighted_velocity.copy()
+
+    def add_drag(
+        self,
+        previous: tuple[NDArray[np.float32], NDArray[np.float32]],
+        profile: WallProfile,
+        slip: float,
+    ) -> None:
+        """Add the viscous drag of a boundary.
+
+        Args:
+            previous: The sums before the boundary was added, from `copy_parts`.
+            profile: What the boundary's density tells of the distance.
+            slip: Slip length [m].
+        """
+        density, velocity = previous
+        wall_drag_kernels.add_wall_drag.variant(len(density) >= _PARALLEL_FROM)(
+            self.density, density, self.weighted_velocity, velocity, profile.table, profile.densest, profile.diameter,
+            slip, self.drag, self.drag_velocity, self.moment,
+        )  # fmt: skip
 
     def add_velocity(
         self, previous: NDArray[np.float32], xyzp: NDArray[np.float32], motion: NDArray[np.float32]
@@ -70,7 +115,13 @@ class BoundaryPose(NamedTuple):
 
 
 class BoundaryModel(Protocol):
-    """Representation of a rigid boundary in its local axes: samples or a map."""
+    """Representation of a rigid boundary in its local axes: samples or a map.
+
+    Attributes:
+        profile: What its density tells of the distance of a flat wall.
+    """
+
+    profile: WallProfile
 
     def add_to(self, sums: BoundarySums, xyzp: NDArray[np.float32], pose: BoundaryPose) -> None:
         """Add the boundary's contributions.

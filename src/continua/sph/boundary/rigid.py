@@ -50,11 +50,13 @@ class RigidBoundary:
         shape: The shape; that of a body is given in the body's local axes.
         model: Its samples or map.
         body: The rigid body, or None for a collider.
+        slip: Slip length [m].
     """
 
     shape: Shape
     model: BoundaryModel
     body: RigidBoundaryBody | None = None
+    slip: float = 0.0
     name: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -92,7 +94,18 @@ class RigidBoundary:
         self, sums: BoundarySums, xyzp: NDArray[np.float32], origin: NDArray, time: float, dt: float
     ) -> None:
         """Add the boundary's contributions to each particle."""
-        self.model.add_to(sums, xyzp, self._boundary_pose(origin, time, dt))
+        self._add(sums, xyzp, self._boundary_pose(origin, time, dt), sums.copy_parts())
+
+    def _add(
+        self,
+        sums: BoundarySums,
+        xyzp: NDArray[np.float32],
+        pose: BoundaryPose,
+        previous: tuple[NDArray[np.float32], NDArray[np.float32]],
+    ) -> None:
+        """Add all contributions to sums that were `previous`."""
+        self.model.add_to(sums, xyzp, pose)
+        sums.add_drag(previous, self.model.profile, self.slip)
 
     def needs_forces(self, friction: bool) -> bool:
         """Return whether there is a body or friction."""
@@ -107,7 +120,7 @@ class RigidBoundary:
         """
         pose = self._boundary_pose(origin, time, dt)
         scratch.clear(len(fluid.masses))
-        self.model.add_to(scratch, fluid.xyzp, pose)
+        self._add(scratch, fluid.xyzp, pose, scratch.copy_parts())
         near = np.flatnonzero(scratch.density > 0.0)
         x = fluid.xyzp.reshape(-1, 4)[near, :3].astype(np.float64)
         gradient = scratch.gradient.reshape(-1, 4)[near, :3].astype(np.float64)
@@ -118,8 +131,8 @@ class RigidBoundary:
         if fluid.viscous_coupling is not None:
             weight, velocities = fluid.viscous_coupling
             u = velocities.reshape(-1, 4)[near, :3].astype(np.float64)
-            slip = scratch.density[near, None] * u - scratch.weighted_velocity.reshape(-1, 4)[near, :3]
-            impulses += weight[near, None] * slip
+            drag = scratch.drag[near, None] * u - scratch.drag_velocity.reshape(-1, 4)[near, :3]
+            impulses += weight[near, None] * drag
         self._add_impulses(x + origin, impulses, float(fluid.masses[near] @ np.linalg.norm(gradient, axis=1)))
 
     def _add_impulses(

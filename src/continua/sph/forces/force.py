@@ -33,6 +33,6 @@ class Force(Protocol):
     def boundary_drag(self, particles: Particles, dt: float) -> NDArray[np.float32] | None:
         """Return the momentum that the implicit step transfers to boundaries, or None.
 
-        It is given per unit of relative velocity and of the boundary's part of the density [kg], shape [n].
+        It is given per unit of relative velocity and of the boundary's drag [kg], shape [n].
         """
         return None

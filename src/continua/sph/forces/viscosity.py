@@ -15,7 +15,9 @@ from continua.sph.particles import Particles
 
 __all__ = ["Viscosity", "ViscosityReport", "needs_implicit", "solve_viscosity"]
 
-_EPSILON = 0.01  # of the kernel radius squared, in the denominator of the viscous force
+_LATTICE_MOMENT = 375.0  # of the pair weights, on a cubic lattice, in diameters squared
+_LATTICE_FACTOR = 60.0  # makes the force exact on a cubic lattice
+_DISORDER = 1.015  # disordered particles resist a shear by 3 % less than a lattice; this takes the middle
 _EXPLICIT_LIMIT = 0.1  # of nu dt / d^2, beyond which an explicit step overshoots
 _RTOL = 1e-3  # of the initial residual; the viscous model itself is no more accurate
 _MAX_ITERATIONS = 200
@@ -35,63 +37,97 @@ def needs_implicit(viscosity: float, density: float, diameter: float, dt: float)
 
 
 class Viscosity(Force):
-    """Viscous forces of Monaghan (2005), with the viscosity of each particle from `particles.viscosity`.
+    """Viscous forces along the lines between particles (Monaghan 2005), with the viscosity from `particles.viscosity`.
 
     Args:
-        implicit: Whether to solve for the velocities (Weiler and others 2018) instead of adding accelerations. The
-            fluid then sticks to boundaries.
+        implicit: Whether to solve for the velocities (Weiler and others 2018) instead of adding accelerations.
     """
 
     def __init__(self, implicit: bool) -> None:
         self.implicit = implicit
+        self._scaled = self._velocities = np.zeros(0, np.float32)
 
     def explicit_step(self, particles: Particles) -> None:
         """Add the viscous accelerations if the force is explicit."""
+        self._scaled = scale_viscosity(particles)
         if self.implicit:
             return
         p = particles
+        begin, end, neighbours, _ = p.neighbour_arrays
         kernels.add_viscous_accelerations.variant(p.parallel)(
-            p.xyzp,
-            p.velocities,
-            *p.neighbour_arrays,
-            p.viscosity,
-            p.inverse_density,
-            _epsilon(p),
-            p.accelerations,
-        )
+            p.xyzp, p.velocities, begin, end, neighbours, self._scaled, _inverse_square(p), p.inverse_density,
+            _wall_viscosity(p), p.boundary.drag, p.boundary.drag_velocity, p.accelerations,
+        )  # fmt: skip
+        self._velocities = p.velocities.copy()
 
     def implicit_step(self, particles: Particles, dt: float, prescribed: NDArray[np.intp]) -> int:
         """Solve for the velocities after `dt` [s] if the force is implicit."""
-        return solve_viscosity(particles, dt, prescribed).iterations if self.implicit else 0
+        if not self.implicit:
+            return 0
+        report = solve_viscosity(particles, dt, prescribed, self._scaled)
+        self._velocities = particles.velocities.copy()
+        return report.iterations
 
     def boundary_drag(self, particles: Particles, dt: float) -> NDArray[np.float32] | None:
-        """Return the momentum that an implicit step transfers to boundaries [kg], shape [n]."""
-        if not self.implicit:
-            return None
-        p = particles
-        return np.float32(4.0 * dt * p.volume / (0.5 * p.radius) ** 2) * p.viscosity
+        """Return the momentum that a step transfers to boundaries [kg], shape [n]."""
+        return np.float32(dt * particles.volume) * _wall_viscosity(particles)
+
+    def drag_velocities(self) -> NDArray[np.float32]:
+        """Return the velocities that belong to `boundary_drag` [m/s], shape [4 n]."""
+        return self._velocities
 
 
-def _epsilon(p: Particles) -> np.float32:
-    return np.float32(_EPSILON * p.radius**2)
+def _inverse_square(p: Particles) -> np.float32:
+    return np.float32(1.0 / p.radius**2)
+
+
+def _wall_viscosity(p: Particles) -> NDArray[np.float32]:
+    """Return the viscosity over the second moment of pair weights on a lattice [Pa s/m2], shape [n]."""
+    return (
+        np.float32(0.5 * _DISORDER * _LATTICE_FACTOR / (_LATTICE_MOMENT * (0.5 * p.radius) ** 2))
+        * p.viscosity
+    )
+
+
+def scale_viscosity(p: Particles) -> NDArray[np.float32]:
+    """Return the viscosity of each particle over the second moment of its pair weights [Pa s/m2], shape [n].
+
+    Where neighbours are missing, half of their moment is made up for: on the outermost layer of a lattice, whose
+    neighbours along the surface are all there, shear along the surface is then resisted as inside.
+    """
+    scaled = np.empty(p.count, np.float32)
+    begin, end, neighbours, _ = p.neighbour_arrays
+    lattice = np.float32(_LATTICE_MOMENT * (0.5 * p.radius) ** 2)
+    kernels.scale_viscosity.variant(p.parallel)(
+        p.xyzp, begin, end, neighbours, _inverse_square(p), p.boundary.moment, p.viscosity, lattice,
+        np.float32(_DISORDER * _LATTICE_FACTOR), scaled,
+    )  # fmt: skip
+    return scaled
 
 
 @timed("viscosity")
-def solve_viscosity(p: Particles, dt: float, prescribed: NDArray[np.intp] | None = None) -> ViscosityReport:
+def solve_viscosity(
+    p: Particles,
+    dt: float,
+    prescribed: NDArray[np.intp] | None = None,
+    scaled: NDArray[np.float32] | None = None,
+) -> ViscosityReport:
     """Replace the velocities u* by the u of (rho - dt D) u = rho u*, D the viscous force (Weiler and others 2018).
 
     The system is symmetric positive definite and solved by matrix-free conjugate gradients, with vectors in single and
-    inner products in double precision. Boundaries drag the particles next to them (no slip).
+    inner products in double precision. Boundaries drag the particles next to them.
 
     Args:
         p: The particles.
         dt: The step [s].
         prescribed: Indices of particles with prescribed velocity; they act on the others as if very heavy.
+        scaled: From `scale_viscosity`, if it is known.
     """
+    scaled = scale_viscosity(p) if scaled is None else scaled
+    wall = _wall_viscosity(p)
     groups = (p.count + kernels.GROUP - 1) // kernels.GROUP
     parts = np.zeros(groups)
-    diameter = 0.5 * p.radius
-    wall_factor = np.float32(4.0 / diameter**2)
+    begin, end, neighbours, _ = p.neighbour_arrays
     inverse_density = p.inverse_density
     if prescribed is not None and len(prescribed):
         inverse_density = inverse_density.copy()
@@ -101,13 +137,12 @@ def solve_viscosity(p: Particles, dt: float, prescribed: NDArray[np.intp] | None
 
     def apply(vectors: NDArray[np.float32]) -> float:
         kernels.viscosity_matrix_product.variant(p.parallel)(
-            p.xyzp, vectors, *p.neighbour_arrays, p.viscosity, inverse_density, _epsilon(p), np.float32(dt),
-            p.boundary.density, wall_factor,
-            product, parts,
+            p.xyzp, vectors, begin, end, neighbours, scaled, _inverse_square(p), inverse_density, np.float32(dt),
+            wall, p.boundary.drag, product, parts,
         )  # fmt: skip
         return total(parts)
 
-    rhs = mass * u + np.float32(dt) * wall_factor * np.repeat(p.viscosity, 4) * p.boundary.weighted_velocity
+    rhs = mass * u + np.float32(dt) * np.repeat(wall, 4) * p.boundary.drag_velocity
     apply(u)
     residual = rhs - product
     direction = residual.copy()

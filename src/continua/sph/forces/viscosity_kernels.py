@@ -12,40 +12,69 @@ GROUP = 512  # particles per task
 
 
 @inline
-def viscous_force_at(i, xyzp, velocities, begin, end, neighbours, weights, viscosity, epsilon):
-    """Return the viscous force per volume on particle i [N/m3], along the lines to its neighbours (Monaghan 2005).
+def pair_weight(square, inverse_square):
+    """Return the weight (1 - s)(27 - 20 s) of a pair for its squared distance, s that in kernel radii.
+
+    On a cubic lattice with the kernel's radius of two spacings it makes the sum of k x x x x/r^2 isotropic.
+    """
+    s = square * inverse_square
+    return max(np.float32(1.0) - s, np.float32(0.0)) * (np.float32(27.0) - np.float32(20.0) * s)
+
+
+@kernel_pair
+def scale_viscosity(
+    xyzp, begin, end, neighbours, inverse_square, wall_moment, viscosity, lattice_moment, factor, scaled
+):
+    """Write factor mu_i/(M_i + M) [Pa s/m2], M_i = sum_j k r^2 the moment of the weights, M a lattice's; shape [n]."""
+    n = viscosity.shape[0]
+    for group in prange((n + GROUP - 1) // GROUP):
+        for i in range(np.uint64(group * GROUP), np.uint64(min(n, (group + 1) * GROUP))):
+            here, total = load4s(xyzp, 4 * i), wall_moment[i]
+            for k in range(np.uint64(begin[i]), np.uint64(end[i])):
+                offset = here - load4s(xyzp, 4 * np.uint64(neighbours[k]))
+                square = dot3s(offset, offset)
+                total += pair_weight(square, inverse_square) * square
+            scaled[i] = factor * viscosity[i] / (total + lattice_moment)
+
+
+@inline
+def viscous_force_at(i, xyzp, velocities, begin, end, neighbours, scaled, inverse_square):
+    """Return the viscous force per volume on particle i [N/m3], along the lines to its neighbours.
 
     Pairs of fluids use the mean of their viscosities. Linear and angular momentum are conserved.
     """
-    here, own, mu = load4s(xyzp, 4 * i), load4s(velocities, 4 * i), viscosity[i]
+    here, own, mu = load4s(xyzp, 4 * i), load4s(velocities, 4 * i), scaled[i]
+    tiny = np.float32(1e-12) / inverse_square
     total = splat4s(np.float32(0.0))
     for k in range(np.uint64(begin[i]), np.uint64(end[i])):
         j = np.uint64(neighbours[k])
         offset = here - load4s(xyzp, 4 * j)
-        approach = dot3s(offset, own - load4s(velocities, 4 * j)) / (dot3s(offset, offset) + epsilon)
-        total = total + offset * (weights[k] * approach * (mu + viscosity[j]))
-    return total * np.float32(5.0)
+        square = dot3s(offset, offset)
+        approach = dot3s(offset, own - load4s(velocities, 4 * j)) / max(square, tiny)
+        total = total - offset * (pair_weight(square, inverse_square) * approach * (mu + scaled[j]))
+    return total * np.float32(0.5)
 
 
 @kernel_pair
 def add_viscous_accelerations(
-    xyzp, velocities, begin, end, neighbours, weights, viscosity, inverse_density, epsilon, accelerations
+    xyzp, velocities, begin, end, neighbours, scaled, inverse_square, inverse_density, wall, drag,
+    drag_velocity, accelerations
 ):  # fmt: skip
-    """Add viscous accelerations [m/s2], shape [4 n]."""
+    """Add viscous accelerations [m/s2], shape [4 n]; walls exert `wall` (drag_velocity - drag v) per volume."""
     n = inverse_density.shape[0]
     for group in prange((n + GROUP - 1) // GROUP):
         for i in range(np.uint64(group * GROUP), np.uint64(min(n, (group + 1) * GROUP))):
-            force = viscous_force_at(i, xyzp, velocities, begin, end, neighbours, weights, viscosity, epsilon)
+            force = viscous_force_at(i, xyzp, velocities, begin, end, neighbours, scaled, inverse_square)
+            force = force + (load4s(drag_velocity, 4 * i) - load4s(velocities, 4 * i) * drag[i]) * wall[i]
             factor = row4s(inverse_density[i], inverse_density[i], inverse_density[i], 0)
             store4s(accelerations, 4 * i, load4s(accelerations, 4 * i) + force * factor)
 
 
 @kernel_pair
 def viscosity_matrix_product(
-    xyzp, vectors, begin, end, neighbours, weights, viscosity, inverse_density, epsilon, dt,
-    boundary_density, wall_factor, result, parts
+    xyzp, vectors, begin, end, neighbours, scaled, inverse_square, inverse_density, dt, wall, drag, result, parts
 ):  # fmt: skip
-    """Write (rho - dt D) u for vectors u [4 n], with D the viscous force per volume, boundaries at rest included.
+    """Write (rho - dt D) u for vectors u [4 n], with D the viscous force per volume, walls at rest included.
 
     `parts` receives the inner products of u with the result, one per group.
     """
@@ -54,10 +83,8 @@ def viscosity_matrix_product(
         total = 0.0
         for i in range(np.uint64(group * GROUP), np.uint64(min(n, (group + 1) * GROUP))):
             own = load4s(vectors, 4 * i)
-            force = viscous_force_at(i, xyzp, vectors, begin, end, neighbours, weights, viscosity, epsilon)
-            diagonal = (
-                np.float32(1.0) / inverse_density[i] + dt * wall_factor * viscosity[i] * boundary_density[i]
-            )
+            force = viscous_force_at(i, xyzp, vectors, begin, end, neighbours, scaled, inverse_square)
+            diagonal = np.float32(1.0) / inverse_density[i] + dt * wall[i] * drag[i]
             product = (own * diagonal - force * dt) * row4s(1, 1, 1, 0)
             store4s(result, 4 * i, product)
             total += dot3s(own, product)
