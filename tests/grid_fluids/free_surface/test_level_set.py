@@ -77,7 +77,7 @@ def test_particles_transfer_an_affine_flow_to_the_grid_and_back(cells):
     old = [u.copy() for u in velocity]
     full = np.full(grid.shape, -5.0, np.float32)
     counts = np.zeros(grid.cell_count, np.int64)
-    particles.reseed(full, counts, np.zeros(0, bool), velocity, below=0.0, least=1)
+    particles.reseed(full, counts, np.zeros((0, 0, 0)), velocity, below=0.0, least=1)
     particles.set_rows(particles.rows)
     assert len(particles.rows) == particles.per_cell * grid.cell_count
     matrix, shift = np.random.default_rng(2).normal(size=(3, 3)), np.array([0.3, -0.2, 0.5])

@@ -135,6 +135,22 @@ def _extrapolated(u, state, number, at, stride, reach):
     return first + slope, 2
 
 
+@inline
+def sum_of_lines(values, states, number, at, i, j, k, n0, n1, n2):
+    """Return the sum of linear extrapolations to a sample along the axes with two known samples, and their number."""
+    line = 0.0
+    lines = 0
+    for axis in range(3):
+        x, n, stride = (i, n0, n1 * n2) if axis == 0 else ((j, n1, n2) if axis == 1 else (k, n2, 1))
+        for end in range(2):
+            reach = x if end == 0 else n - 1 - x
+            value, made = _extrapolated(values, states, number, at, -stride if end == 0 else stride, reach)
+            if made == 2:
+                line += value
+                lines += 1
+    return line, lines
+
+
 @kernel_pair
 def extrapolate_layer_linear(u, state, number, low, high):
     """Extrapolate u linearly to samples of layer `number` in [low, high) (three indices each) from lower layers.

@@ -33,17 +33,19 @@ class LevelSet:
         grid: The grid.
         dtype: `numpy.float32` or `numpy.float64`.
         band_width: Number of cells the surface may move in a step.
+        meets_walls: Whether the surface meets obstacles at a right angle; otherwise it ends there as it comes.
 
     Attributes:
         phi: The level set at cell centres, in cells.
         open_volume: Fraction of each cell outside obstacles.
     """
 
-    def __init__(self, grid: Grid, dtype: Any, band_width: int) -> None:
-        self.grid, self.band_width = grid, band_width
+    def __init__(self, grid: Grid, dtype: Any, band_width: int, *, meets_walls: bool = False) -> None:
+        self.grid, self.band_width, self.meets_walls = grid, band_width, meets_walls
         self.phi = np.full(grid.shape, band_width + 3.0, dtype)
         self.open_volume = np.ones(grid.shape, dtype)
-        self._smoothed_open_volume = np.ones(grid.shape, dtype)
+        self._open_part = np.ones(grid.shape, dtype)
+        self._corners = np.zeros((0, 0, 0))
         self._solid_layers: NDArray[np.uint8] | None = None
         self._state = np.empty(grid.shape, np.uint8)
         self._row_volumes = np.empty(grid.shape[0] * grid.shape[1])
@@ -67,12 +69,19 @@ class LevelSet:
                 self._solid_layers = np.where(inside, 255, 0).astype(np.uint8)
                 for number in range(1, _SOLID_LAYERS + 1):
                     extrapolation_kernels.mark_layer.variant(self._parallel)(self._solid_layers, number)
-        fraction = self.open_volume
-        for axis in grid.axes:
-            smoothed = np.empty_like(fraction)
-            kernels.smooth_along(fraction, axis, smoothed)
-            fraction = smoothed
-        self._smoothed_open_volume = fraction
+        self._find_open_parts(cut_cells)
+
+    def _find_open_parts(self, cut_cells: CutCells) -> None:
+        """Compute which part of the linear weights around each cell centre is open."""
+        part = np.ones(self.grid.shape, self.phi.dtype)
+        for axis in self.grid.axes:
+            smoothed = np.empty_like(part)
+            kernels.smooth_along(part, axis, smoothed)
+            part = smoothed
+        self._open_part, self._corners = part, np.zeros((0, 0, 0))
+        if cut_cells.obstacles:
+            self._corners = cut_cells.corner_distances
+            kernels.subtract_obstacles(self._corners, part)
 
     def advect(self, velocity: Sequence[NDArray], s: float) -> None:
         """Advect the surface (MacCormack); `s` is the time step over the spacing [s/m]."""
@@ -103,15 +112,19 @@ class LevelSet:
 
     def merge_particles(self, density: NDArray, deep: float, full: float, least: float, most: float) -> None:
         """Correct the level set where it contradicts the particles; see `level_set_kernels.merge_particles`."""
-        kernels.merge_particles(self.phi, density, self._smoothed_open_volume, deep, full, least, most)
+        kernels.merge_particles(self.phi, density, self._open_part, self._corners, deep, full, least, most)
 
     def extrapolate_into_solid(self) -> None:
-        """Extrapolate the surface into obstacles, so that it meets them at a right angle."""
-        if self._solid_layers is not None:
-            for number in range(1, _SOLID_LAYERS + 1):
+        """Extrapolate the surface into obstacles: straight, or with surface tension at a right angle to them."""
+        if self._solid_layers is None:
+            return
+        for number in range(1, _SOLID_LAYERS + 1):
+            if self.meets_walls:
                 extrapolation_kernels.extrapolate_layer.variant(self._parallel)(
                     self.phi, self._solid_layers, number
                 )
+            else:
+                kernels.extrapolate_surface.variant(self._parallel)(self.phi, self._solid_layers, number)
 
     @timed("re-distancing")
     def reinitialise(self) -> None:

@@ -8,13 +8,14 @@ import numpy as np
 from numba import prange
 
 from continua.grid_fluids.advection.advection_kernels import range_at, trace, value_at
-from continua.grid_fluids.advection.extrapolation_kernels import first_front, next_front, unpack
+from continua.grid_fluids.advection.extrapolation_kernels import first_front, next_front, sum_of_lines, unpack
 from continua.numerics import inline, kernel, kernel_pair
 
 __all__ = [
     "advect_band",
     "clamp_far",
     "correct_band",
+    "extrapolate_surface",
     "interface_distances",
     "liquid_fraction",
     "liquid_volumes",
@@ -22,8 +23,13 @@ __all__ = [
     "merge_particles",
     "open_volumes",
     "smooth_along",
+    "subtract_obstacles",
 ]
 
+_REGULAR = (
+    1e-9  # added to the moments of a fitted plane: without samples across a direction its slope is zero
+)
+_OPEN = 0.87  # open part of the weights around a cell centre beside a side of the box, without obstacles
 _MIN_SLOPE, _MAX_SLOPE = 0.8, 1.25  # slopes for which the values at the surface are kept
 
 
@@ -66,6 +72,63 @@ def _gradient(phi, i, j, k):
     g1 = (phi[i, jp, k] - phi[i, jm, k]) / (jp - jm)
     g2 = (phi[i, j, kp] - phi[i, j, km]) / (kp - km)
     return g0, g1, g2
+
+
+@inline
+def _solve3(a00, a01, a02, a11, a12, a22, b0, b1, b2):
+    """Solve a symmetric positive definite system of three equations."""
+    c00, c01, c02 = a11 * a22 - a12 * a12, a02 * a12 - a01 * a22, a01 * a12 - a02 * a11
+    c11, c12, c22 = a00 * a22 - a02 * a02, a01 * a02 - a00 * a12, a00 * a11 - a01 * a01
+    scale = 1.0 / (a00 * c00 + a01 * c01 + a02 * c02)
+    x, y, z = c00 * b0 + c01 * b1 + c02 * b2, c01 * b0 + c11 * b1 + c12 * b2, c02 * b0 + c12 * b1 + c22 * b2
+    return scale * x, scale * y, scale * z
+
+
+@inline
+def _fitted_plane(phi, state, i, j, k, number):
+    """Return the value at a cell of the plane that fits the cells of lower layers around it by least squares."""
+    n0, n1, n2 = phi.shape
+    count = mean = x0 = x1 = x2 = 0.0
+    a00 = a11 = a22 = a01 = a02 = a12 = b0 = b1 = b2 = 0.0
+    for a in range(max(i - 2, 0), min(i + 3, n0)):
+        for b in range(max(j - 2, 0), min(j + 3, n1)):
+            for c in range(max(k - 2, 0), min(k + 3, n2)):
+                if state[a, b, c] < number:
+                    d0, d1, d2 = a - i, b - j, c - k
+                    w = 1.0 / (d0 * d0 + d1 * d1 + d2 * d2)
+                    value = w * phi[a, b, c]
+                    count, mean = count + w, mean + value
+                    x0, x1, x2 = x0 + w * d0, x1 + w * d1, x2 + w * d2
+                    b0, b1, b2 = b0 + value * d0, b1 + value * d1, b2 + value * d2
+                    a00, a11, a22 = a00 + w * d0 * d0, a11 + w * d1 * d1, a22 + w * d2 * d2
+                    a01, a02, a12 = a01 + w * d0 * d1, a02 + w * d0 * d2, a12 + w * d1 * d2
+    mean, x0, x1, x2 = mean / count, x0 / count, x1 / count, x2 / count
+    a00, a01, a02 = a00 / count - x0 * x0 + _REGULAR, a01 / count - x0 * x1, a02 / count - x0 * x2
+    a11, a12, a22 = a11 / count - x1 * x1 + _REGULAR, a12 / count - x1 * x2, a22 / count - x2 * x2 + _REGULAR
+    b0, b1, b2 = b0 / count - mean * x0, b1 / count - mean * x1, b2 / count - mean * x2
+    g0, g1, g2 = _solve3(a00, a01, a02, a11, a12, a22, b0, b1, b2)
+    slope = sqrt(g0 * g0 + g1 * g1 + g2 * g2)
+    limit = 1.0 / slope if slope > _MAX_SLOPE else 1.0
+    return mean - limit * (g0 * x0 + g1 * x1 + g2 * x2)
+
+
+@kernel_pair
+def extrapolate_surface(phi, state, number):
+    """Extrapolate the level set linearly to cells of layer `number` from lower layers.
+
+    The result is the mean over the directions along the axes with two known cells, with limited slopes; without any,
+    the value of the plane that fits the cells around best. So a level set that is linear is extrapolated exactly.
+    """
+    n0, n1, n2 = phi.shape
+    values, states = phi.reshape(-1), state.reshape(-1)
+    for r in prange(n0 * n1):
+        i, j = r // n1, r % n1
+        for k in range(n2):
+            if state[i, j, k] != number:
+                continue
+            at = (i * n1 + j) * n2 + k
+            line, lines = sum_of_lines(values, states, number, at, i, j, k, n0, n1, n2)
+            values[at] = line / lines if lines > 0 else _fitted_plane(phi, state, i, j, k, number)
 
 
 @inline
@@ -195,23 +258,111 @@ def clamp_far(phi, state, far):
                 phi[i, j, k] = -far if phi[i, j, k] < 0.0 else far
 
 
+@inline
+def _subcells(flat):
+    """Return the number of subcells per axis and in a cell."""
+    return (3, 9) if flat else (2, 8)
+
+
+@inline
+def _subcell_center(n, per, flat):
+    """Return the centre of a subcell, in cells from the corner of its cell; `n` is its number."""
+    x = 0.5 if flat else (n // (per * per) + 0.5) / per
+    return x, ((n // per) % per + 0.5) / per, (n % per + 0.5) / per
+
+
 @kernel
-def merge_particles(phi, density, open_fraction, deep, full, least, most):
+def subtract_obstacles(corners, part):
+    """Subtract the subcells inside obstacles from the open part of the linear weights around each cell centre.
+
+    Args:
+        corners: Distances to obstacles at the corners of cells.
+        part: The open part of the weights around each cell centre.
+    """
+    n0, n1, n2 = part.shape
+    flat = n0 == 1
+    per, count = _subcells(flat)
+    for i in range(n0):
+        for j in range(n1):
+            for k in range(n2):
+                lowest = corners[i, j, k]
+                for m in range(1, 4 if flat else 8):
+                    lowest = min(lowest, corners[i + m // 4, j + (m // 2) % 2, k + m % 2])
+                if lowest > 0.0:
+                    continue
+                for n in range(count):
+                    x, y, z = _subcell_center(n, per, flat)
+                    if value_at(corners, 0.0 if flat else i + x, j + y, k + z) > 0.0:
+                        continue
+                    for m in range(4 if flat else 8):
+                        a = (m // 4) * (1 if x >= 0.5 else -1)
+                        b, c = ((m // 2) % 2) * (1 if y >= 0.5 else -1), (m % 2) * (1 if z >= 0.5 else -1)
+                        p, q, r = i + a, j + b, k + c
+                        if 0 <= p < n0 and 0 <= q < n1 and 0 <= r < n2:
+                            weight = (
+                                (1.0 - abs(x - 0.5 - a)) * (1.0 - abs(y - 0.5 - b)) * (1.0 - abs(z - 0.5 - c))
+                            )
+                            part[p, q, r] -= weight / count
+
+
+@inline
+def _filled_by_surface(phi, corners, part, i, j, k):
+    """Return the part of the open volume around a cell centre, with linear weights, that is below the surface."""
+    n0, n1, n2 = phi.shape
+    flat = n0 == 1
+    per, count = _subcells(flat)
+    total = 0.0
+    for a in range(0 if flat else max(i - 1, 0), 1 if flat else min(i + 2, n0)):
+        for b in range(max(j - 1, 0), min(j + 2, n1)):
+            for c in range(max(k - 1, 0), min(k + 2, n2)):
+                for n in range(count):
+                    x, y, z = _subcell_center(n, per, flat)
+                    weight = max(1.0 - abs(b + y - j - 0.5), 0.0) * max(1.0 - abs(c + z - k - 0.5), 0.0)
+                    weight *= 1.0 if flat else max(1.0 - abs(a + x - i - 0.5), 0.0)
+                    if weight > 0.0 and value_at(corners, 0.0 if flat else a + x, b + y, c + z) > 0.0:
+                        level = value_at(phi, a + x - 0.5, b + y - 0.5, c + z - 0.5)
+                        total += weight * min(max(0.5 - per * level, 0.0), 1.0)
+    return total / (count * part)
+
+
+@kernel
+def merge_particles(phi, density, part, corners, deep, full, least, most):
     """Correct the level set where it contradicts the particles.
 
-    A cell centre is in the liquid where particles fill more than `most` of the volume, and in the air where they fill
-    less than `least`. Between these, and where the level set is below `deep`, it is left unchanged.
+    A dry cell becomes wet where particles fill more than `most` of the volume around its centre, and a wet one dry where
+    they fill less than `least`. Where the level set is below `deep`, it is left unchanged. Beside obstacles the filled
+    part is compared with the part of the open volume that is below the surface.
+
+    Args:
+        phi: The level set.
+        density: Number of particles around each cell centre, with linear weights.
+        part: The open part of these weights.
+        corners: Distances to obstacles at the corners of cells, or empty.
+        deep: Level below which nothing is changed.
+        full: Number of particles in a full cell.
+        least: See above.
+        most: See above.
     """
     n0, n1, n2 = phi.shape
+    before = phi.copy() if corners.size > 0 else phi
     for r in range(n0 * n1):
         i, j = r // n1, r % n1
         for k in range(n2):
-            if open_fraction[i, j, k] < 0.1 or phi[i, j, k] < deep:
+            share = part[i, j, k]
+            if share < 0.1 or phi[i, j, k] < deep:
                 continue
-            filled = density[i, j, k] / (full * open_fraction[i, j, k])
-            if filled > most:
+            filled = density[i, j, k] / (full * share)
+            if least <= filled <= most or (filled > most) == (phi[i, j, k] < 0.0):
+                continue
+            if corners.size > 0 and share < _OPEN and abs(phi[i, j, k]) < 2.0:
+                expected = _filled_by_surface(before, corners, share, i, j, k)
+                if filled > most:  # fewer particles in an open part: larger deviations are by chance
+                    phi[i, j, k] -= max(min(filled, 1.0) - expected - (most - 0.5) / (share * share), 0.0)
+                else:
+                    phi[i, j, k] += max(expected - filled - (0.5 - least) / (share * share), 0.0)
+            elif filled > most:
                 phi[i, j, k] = min(phi[i, j, k], most - filled)
-            elif filled < least:
+            else:
                 phi[i, j, k] = max(phi[i, j, k], least - filled)
 
 

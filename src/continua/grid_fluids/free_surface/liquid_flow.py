@@ -110,7 +110,7 @@ class LiquidFlow:
         self.band_width, self.flip = band_width, flip
         self.domain = FlowDomain(grid, sides, obstacles, dtype)
         self.fields = StaggeredFields(grid, dtype)
-        self.level_set = LevelSet(grid, self.fields.dtype, band_width)
+        self.level_set = LevelSet(grid, self.fields.dtype, band_width, meets_walls=surface_tension > 0.0)
         self.particles = ApicParticles(grid, self.fields.dtype, seed)
         self.projection = FreeSurfaceProjection(
             self.domain, self.level_set, dtype, density=density, surface_tension=surface_tension, rtol=rtol
@@ -183,8 +183,8 @@ class LiquidFlow:
         level_set.reinitialise()
         counts = particles.cull(2 * particles.per_cell)
         if phi is not None:
-            solid = level_set.inside_solid
-            particles.reseed(phi, counts, solid, velocity, below=0.0, least=particles.per_cell)
+            corners = self._solid_distances
+            particles.reseed(phi, counts, corners, velocity, below=0.0, least=particles.per_cell)
             particles.resolve_penetration(self._solid_distances, self._open_ends)
         particles.sort()
         particles.classify(level_set.phi)
@@ -308,15 +308,15 @@ class LiquidFlow:
             self.target_volume = max(self.target_volume + self.volume() - before, 0.0)
         counts = particles.cull(2 * particles.per_cell)
         least = particles.per_cell // 2 - 1
-        solid, velocity = level_set.inside_solid, self.fields.velocity
+        corners, velocity = self._solid_distances, self.fields.velocity
         for source in self.inflow_sources:
             if source.start <= time < source.stop:
                 before = level_set.volume()
                 level_set.phi = np.minimum(level_set.phi, source.phi)
                 self.target_volume += level_set.volume() - before
                 flow = [np.full_like(u, source.velocity[a]) for a, u in enumerate(velocity)]
-                particles.reseed(source.phi, counts, solid, flow, below=0.0, least=least)
-        particles.reseed(level_set.phi, counts, solid, velocity, below=_RESEED_LEVEL, least=least)
+                particles.reseed(source.phi, counts, corners, flow, below=0.0, least=least)
+        particles.reseed(level_set.phi, counts, corners, velocity, below=_RESEED_LEVEL, least=least)
         self._rebuild_level_set()
 
     def _resolve_penetration(self) -> None:

@@ -220,17 +220,32 @@ def cull(cells, counts, most, gone):
                 counts[c] += 1
 
 
+@inline
+def _open_subcells(corners, per_axis, i, j, k):
+    """Return the number of subcells of a cell whose centres are outside obstacles."""
+    flat = corners.shape[0] == 1
+    count = 0
+    for a in range(1 if flat else per_axis):
+        for b in range(per_axis):
+            for c in range(per_axis):
+                x = 0.0 if flat else i + (a + 0.5) / per_axis
+                count += value_at(corners, x, j + (b + 0.5) / per_axis, k + (c + 0.5) / per_axis) > 0.0
+    return count
+
+
 @kernel
-def seed_particles(phi, counts, solid, per_axis, below, least, seed, u0, u1, u2, out):
+def seed_particles(phi, counts, corners, per_axis, below, least, seed, u0, u1, u2, out):
     """Seed particles in cells that have too few; return their number. With an empty `out` they are only counted.
+
+    Subcells inside obstacles get none.
 
     Args:
         phi: Level set at cell centres, in cells.
         counts: Particles in each cell, flat.
-        solid: Cells whose centre is inside an obstacle, flat, or empty.
+        corners: Distances to obstacles at the corners of cells, or empty.
         per_axis: Particles per axis of a cell.
         below: Particles are seeded where the level set is below this.
-        least: Cells with fewer particles get new ones in all of their subcells.
+        least: Cells with fewer particles get new ones in all of their subcells; fewer in proportion in a cut cell.
         seed: Of the jitter (uint64).
         u0: Face velocities that particles are initialised with; `u1` and `u2` of the other axes.
         u1: Across the second axis.
@@ -244,8 +259,12 @@ def seed_particles(phi, counts, solid, per_axis, below, least, seed, u0, u1, u2,
         for j in range(n1):
             for k in range(n2):
                 cell = (i * n1 + j) * n2 + k
-                if phi[i, j, k] > below + 1.0 or counts[cell] >= least or (solid.size > 0 and solid[cell]):
+                if phi[i, j, k] > below + 1.0 or counts[cell] >= least:
                     continue
+                if corners.size > 0:
+                    free = _open_subcells(corners, per_axis, i, j, k)
+                    if counts[cell] * (per_axis * per_axis * (1 if flat else per_axis)) >= least * free:
+                        continue
                 number = 0
                 for a in range(1 if flat else per_axis):
                     for b in range(per_axis):
@@ -258,6 +277,8 @@ def seed_particles(phi, counts, solid, per_axis, below, least, seed, u0, u1, u2,
                             x = 0.5 if flat else i + (a + r0) / per_axis
                             y, z = j + (b + r1) / per_axis, k + (c + r2) / per_axis
                             if not value_at(phi, x - 0.5, y - 0.5, z - 0.5) < below:
+                                continue
+                            if corners.size > 0 and value_at(corners, 0.0 if flat else x, y, z) <= 0.0:
                                 continue
                             if found < len(out):
                                 out[found, :] = 0

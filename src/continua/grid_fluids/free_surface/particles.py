@@ -154,7 +154,7 @@ class ApicParticles:
         self,
         phi: NDArray,
         counts: NDArray[np.int64],
-        solid: NDArray[np.bool_],
+        corners: NDArray[np.float64],
         velocity: Sequence[NDArray],
         *,
         below: float,
@@ -162,12 +162,13 @@ class ApicParticles:
     ) -> None:
         """Seed particles in cells with fewer than `least`, where the level set is less than `below`.
 
-        They have the velocity of the flow, and are included by the next sort.
+        Subcells inside obstacles, whose distances at the corners of cells are `corners`, get none. The new
+        particles have the velocity of the flow, and are included by the next sort.
         """
         key = np.uint64((self.seed * 1_000_003 + self.seeded) % 2**63)
         self.seeded += 1
         none = np.zeros((0, kernels.ROW_LENGTH), self.rows.dtype)
-        arguments = (phi, counts, solid.ravel(), self.per_axis, below, least, key, *velocity)
+        arguments = (phi, counts, corners, self.per_axis, below, least, key, *velocity)
         new = np.zeros((kernels.seed_particles(*arguments, none), kernels.ROW_LENGTH), self.rows.dtype)
         if len(new):
             kernels.seed_particles(*arguments, new)

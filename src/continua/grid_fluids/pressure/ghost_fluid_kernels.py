@@ -8,7 +8,7 @@ from continua.grid_fluids.pressure.projection_kernels import before_face
 from continua.numerics import inline, kernel_pair
 
 __all__ = [
-    "MIN_THETA",
+    "MIN_DEPTH",
     "ghost_fluid_coefficients",
     "ghost_fluid_weight",
     "liquid_rhs",
@@ -16,13 +16,17 @@ __all__ = [
     "zero_isolated",
 ]
 
-MIN_THETA = 0.01  # spacings: least distance of the surface from a cell centre
+MIN_DEPTH = 1e-4  # spacings: least depth of the centre of a wet cell below the surface
 
 
 @inline
 def ghost_fluid_weight(wet, dry):
-    """Return 1 / theta, where the surface lies at the fraction theta between a wet and a dry cell centre."""
-    return 1.0 / min(max(wet / (wet - dry), MIN_THETA), 1.0)
+    """Return 1 / theta, where the surface lies at the fraction theta between a wet and a dry cell centre.
+
+    The depth of a cell is limited, not theta: so the pressure of a cell just below the surface balances gravity along
+    all axes.
+    """
+    return 1.0 - dry / min(wet, -MIN_DEPTH)
 
 
 @kernel_pair
