@@ -161,6 +161,19 @@ def orders() -> None:
     save(picture(frame, size=SIZE, color="plain", camera=SIDE_VIEW), "orders")
 
 
+def curved_elements() -> None:
+    """Coarse balls and rings with straight edges, and curved of order 2 and 3."""
+    bodies = []
+    for row, mesh in enumerate((ct.mesh.sphere(0.45, 1), ct.mesh.torus(0.33, 0.13, (1, 8)))):
+        for column, (order, curved, color) in enumerate(((2, False, RED), (2, True, BLUE), (3, True, GREY))):
+            placed = mesh.transformed(rotate=(0.5, 0.0, 0.0), translate=(1.3 * column, -0.85 * row, 0.0))
+            name = f"{row} {column}"
+            bodies.append(ct.SoftBody(placed, order=order, curved=curved, color=color, name=name))
+    frame = ct.World(bodies).frame()
+    view = {"position": (1.3, 0.1, 5.2), "target": (1.3, -0.4, 0.0)}
+    save(picture(frame, size=SIZE, color="plain", camera=view), "curved-elements")
+
+
 def topology() -> None:
     """A beam as it was made, refined at its support while it bends, and cut through; tetrahedra are shrunk."""
     body = ct.SoftBody(
@@ -506,6 +519,7 @@ PICTURES: dict[str, Callable[[], None]] = {
     "overlaps": overlaps,
     "linear_and_corotated": linear_and_corotated,
     "orders": orders,
+    "curved-elements": curved_elements,
     "topology": topology,
     "studio": studio,
     "studio-empty": studio_empty,

@@ -39,6 +39,10 @@ from continua.validation import (
 __all__ = ["Csr", "VolumeMesh"]
 
 
+_ON_SURFACE = 1e-3
+"""How far corners may lie from a curved surface, relative to the size of their face."""
+
+
 class Csr(NamedTuple):
     """Lists of different lengths in one array: list i is `indices[indptr[i]:indptr[i + 1]]`."""
 
@@ -336,7 +340,7 @@ class VolumeMesh(KeepsReadOnlyArrays, Transformable):
 
         Args:
             project: A function of points [n, 3] near the surface that returns points of the surface, such as the
-                closest ones; it should be smooth.
+                closest ones; it should be smooth, and the corners on the surface should stay where they are.
             where: The faces of the boundary on this surface (of a plane mesh, the edges of its outline): a function of
                 the corners [f, c, 3] that returns a mask, a mask, or their numbers in `boundary_faces`; None are all.
         """
@@ -345,6 +349,15 @@ class VolumeMesh(KeepsReadOnlyArrays, Transformable):
         chosen = where(self.points[self.boundary_faces]) if callable(where) else where
         every = np.arange(count, dtype=np.int32)
         faces = every if where is None else mask_or_indices(chosen, "the faces of a curved surface", count)
+        surface = UserSurface(project)
+        corners = self.points[self.boundary_faces[faces]]
+        far = np.linalg.norm(surface.project(corners.reshape(-1, 3)).reshape(corners.shape) - corners, axis=2)
+        size = np.linalg.norm(np.ptp(corners, axis=1), axis=1)
+        if (far.max(axis=1, initial=0.0) > _ON_SURFACE * size).any():
+            raise InputError(
+                f"corners of the mesh lie up to {far.max():.3g} m away from the curved surface; put them on it, or "
+                "choose the faces that lie on it with 'where'"
+            )
         before = self.curved_boundary
         if before is None:
             before = ProjectedBoundary()
@@ -352,7 +365,7 @@ class VolumeMesh(KeepsReadOnlyArrays, Transformable):
             raise InputError(
                 "give a mesh its curved surfaces before it is moved; one from a file has its own"
             )
-        return self.with_boundary(before.with_patch(UserSurface(project), faces))
+        return self.with_boundary(before.with_patch(surface, faces))
 
     def straight(self) -> Self:
         """Return the mesh without a curved boundary."""

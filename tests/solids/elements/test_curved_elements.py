@@ -435,4 +435,6 @@ def test_options_and_messages():
     with pytest.raises(ct.InputError, match="before it is moved"):
         mesh.transformed(translate=(1, 0, 0)).curved(lambda x: x)
     with pytest.raises(ct.InputError, match="what the function of a surface returns"):
-        ct.SoftBody(ct.mesh.box().curved(lambda x: x[0]), order=2)
+        ct.mesh.box().curved(lambda x: x[0])
+    with pytest.raises(ct.InputError, match="corners of the mesh lie up to 1 m away"):
+        ct.mesh.box().curved(lambda x: x + [0.0, 1.0, 0.0])
