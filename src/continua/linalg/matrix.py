@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sparse
@@ -17,6 +17,9 @@ from continua.linalg.geometry import Geometry
 from continua.pickling import KeepsArrayViews
 from continua.short_repr import ShortRepr
 from continua.validation import array, check_memory, given_array, instance_of, shortened, whole_number
+
+if TYPE_CHECKING:
+    from continua.linalg.pressure_term import PressureTerm
 
 __all__ = ["BlockMatrix", "BlockPattern"]
 
@@ -150,12 +153,14 @@ class BlockMatrix(KeepsArrayViews):
         blocks: Values, nine per block, column by column, shape [nnz, 9]; change them in place.
         positions: Current positions of its nodes [m], shape [n, 3], for solvers whose coarser levels use rigid-body
             modes; None for the rest positions.
+        pressure_term: The part of it that comes from pressures, for solvers; None if there is none or it is unknown.
     """
 
     def __init__(self, pattern: BlockPattern) -> None:
         self.pattern = instance_of(pattern, BlockPattern, "the pattern of a matrix")
         self.blocks = blocks_of(pattern.block_count)
         self.positions: NDArray[np.float64] | None = None
+        self.pressure_term: PressureTerm | None = None
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -20,7 +20,7 @@ from continua.registry import make_solver
 from continua.solids.elements.base import Elements
 from continua.solids.elements.bernstein_geometry import BernsteinGeometry
 from continua.solids.elements.lagrange import linear_weights
-from continua.solids.elements.quadrature_elements import NodalElements
+from continua.solids.elements.quadrature_elements import NodalElements, QuadratureElements
 from continua.validation import shortened
 
 __all__ = ["attach_multigrid_geometry", "choose_solver", "degree_elevation"]
@@ -30,6 +30,11 @@ MULTIGRID_FROM = 4_000
 
 PMULTIGRID_FROM = 3_000
 """The same for orders 2 and 3."""
+
+
+MIXED_FROM = 200
+"""The same for bodies that average the change of volume with pressures as unknowns. For 1,225 nodes of order 2
+conjugate gradients need 80 iterations at a Poisson's ratio of 0.49 and 1,100 at 0.4999, multigrid 12 and 21."""
 
 
 def attach_multigrid_geometry(elements: Elements) -> None:
@@ -136,6 +141,12 @@ def choose_solver(elements: Elements, requested: LinearSolver | str | None = Non
             )
         return requested
     threshold = PMULTIGRID_FROM if order > 1 else MULTIGRID_FROM
+    if (
+        isinstance(elements, QuadratureElements)
+        and elements.means is not None
+        and elements.means.space.stable
+    ):
+        threshold = MIXED_FROM
     pcg, multigrid = PCG(), PMultigrid() if order > 1 else Multigrid()
     solver: PCG | Multigrid = pcg if n < threshold else multigrid
     how = f"are fewer than {threshold}" if n < threshold else f"are {threshold} or more"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import isfinite
 from time import perf_counter
 
@@ -17,6 +18,7 @@ from continua.linalg.krylov import preconditioned_cg_kernels as outer_cg
 from continua.linalg.krylov.pcg import PCG
 from continua.linalg.matrix import BlockMatrix
 from continua.linalg.multigrid.hierarchy import Hierarchy
+from continua.linalg.multigrid.mixed_gmres import MixedGMRES
 from continua.linalg.multigrid.polynomial_smoothers import SMOOTHERS
 from continua.linalg.solver import SolverBase, SolveReport, check_limits, check_system
 from continua.validation import choice, flag, instance_of, number, state_arrays, whole_number
@@ -39,6 +41,10 @@ class Multigrid(SolverBase):
     levels by smoothed aggregation with rigid-body modes (see `linalg.multigrid.aggregation`). Levels are built once per
     pattern; new values update all of them in place. The cycle reads the matrix in single precision; the solution
     still has double precision.
+
+    A matrix that says which part of it comes from pressures (see `linalg.pressure_term`) is solved by GMRES for both
+    displacements and pressures; the levels are then those of the rest. So the iterations hardly depend on how near to
+    incompressible a body is.
 
     Args:
         rtol: Tolerance of the residual, relative to the right-hand side, in the norm of the inverse diagonal blocks.
@@ -89,11 +95,14 @@ class Multigrid(SolverBase):
         self.factor: float | None = None
         self._restored: Mapping[str, NDArray] = {}
         self._products: NDArray[np.float64] | None = None  # of the matrix and the guess directions
+        self._mixed: MixedGMRES | None = None
+        self._own: BlockMatrix | None = None  # the matrix without its pressure term
 
     def setup(self, matrix: BlockMatrix) -> None:
         """Prepare for matrices with this pattern; the first `update` builds the levels."""
         instance_of(matrix, BlockMatrix, "the matrix of a solver")
         self.hierarchy = None
+        self._mixed = self._own = None
         self._restored = {}
         self._matrix = None
         self._others: list[PCG | Direct] = []
@@ -153,11 +162,24 @@ class Multigrid(SolverBase):
     ) -> None:
         """Update all levels; see `LinearSolver.update`."""
         check_system(matrix, fixed, projections)
-        p = matrix.pattern
+        term = matrix.pressure_term if self.accelerate else None
+        levels = matrix
+        if (term is None) != (self._own is None):
+            self.hierarchy = None
+            self._own = (
+                None
+                if term is None
+                else BlockMatrix(replace(term.pattern.own, geometry=matrix.pattern.geometry))
+            )
+        if term is not None:
+            assert self._own is not None
+            term.without(matrix, self._own)
+            levels = self._own
+        p = levels.pattern
         n = p.node_count
         if self.hierarchy is None:
             self.hierarchy = Hierarchy(
-                matrix, p.geometry, self.coarsest, _PRECISIONS[self.precision], self.smoother, self.sweeps,
+                levels, p.geometry, self.coarsest, _PRECISIONS[self.precision], self.smoother, self.sweeps,
                 _CYCLE_INDEX[self.cycle], self._known_aggregates(),
             )  # fmt: skip
             self._restore_eigenvectors()
@@ -167,8 +189,19 @@ class Multigrid(SolverBase):
             self._partial = [np.zeros(chunks) for _ in range(2)]
             self._sums, self._products = np.zeros((chunks, 7)), None
         self._set_system(matrix, fixed, projections)
-        self._definite = matrix.invert_diagonal(fixed, projections, self._inverse)
-        self.hierarchy.update(matrix, *self._constraints, self._inverse)
+        self._definite = levels.invert_diagonal(fixed, projections, self._inverse)
+        self.hierarchy.update(levels, *self._constraints, self._inverse)
+        self._mixed = None
+        if term is not None:
+            self._mixed = MixedGMRES(matrix, term, self._constraints, self._inverse, self._apply_cycle)
+
+    def _apply_cycle(self, r: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return one cycle from zero for a right-hand side [n, 3]."""
+        h = self.hierarchy
+        assert h is not None
+        h.b[: len(r)] = r[h.order]
+        h.cycle()
+        return np.asarray(h.x[h.rank])
 
     def _known_aggregates(self) -> list[NDArray]:
         if not self._restored:
@@ -191,6 +224,9 @@ class Multigrid(SolverBase):
         self._rhs = rhs
         if not self._definite:
             self.last = self._give_up(rhs, x, given, tolerance_scale, SolveReport(0, -1.0, False))
+            return self.last
+        if self._mixed is not None:
+            self.last = self._solve_mixed(self._mixed, rhs, x, scale, begin)
             return self.last
         square, reference = (
             self._start(rhs, scale, x)
@@ -231,6 +267,44 @@ class Multigrid(SolverBase):
             report = self._give_up(rhs, x, given, tolerance_scale, report)
         self.last = report
         return report
+
+    def _solve_mixed(
+        self,
+        mixed: MixedGMRES,
+        rhs: NDArray[np.float64],
+        x: NDArray[np.float64],
+        scale: NDArray[np.float64],
+        begin: float,
+    ) -> SolveReport:
+        """Solve with pressures as unknowns, from x or, if its residual is smaller, from zero."""
+        assert self.hierarchy is not None
+        self.hierarchy.set_cycle_index(_CYCLE_INDEX[self.cycle])
+        reference = mixed.norm_square(rhs) + mixed.norm_square(scale)
+        zero = fixed_part(x, *self._constraints)
+        square, other = (mixed.norm_square(mixed.residual(rhs, start)) for start in (x, zero))
+        if other < square:
+            x[:], square = zero, other
+        if square == 0.0:
+            return SolveReport(0, 0.0, True, error=0.0)
+        if not isfinite(square):
+            return SolveReport(0, -1.0, False)
+        reference = reference if reference > 0.0 else square
+        until = np.inf if self.budget_ms is None else begin + 1e-3 * self.budget_ms
+        first, goal = square, self.rtol**2 * reference
+        iterations, square, timed_out = mixed.solve(rhs, x, goal, self.max_iterations, until)
+        residual = float(np.sqrt(square / reference)) if isfinite(square) else -1.0
+        if iterations and square > 0.0:
+            self.factor = float(np.sqrt(square / first)) ** (1.0 / iterations)
+        report = SolveReport(iterations, residual, 0.0 <= residual <= self.rtol)
+        if report.converged:
+            return report
+        if timed_out:
+            why = (
+                f"the solver stopped after {iterations} iterations at its budget of {self.budget_ms:g} ms, at a "
+                f"residual of {residual:.1e}"
+            )
+            return SolveReport(iterations, residual, False, warnings=(why,))
+        return self._give_up(rhs, x, self._given, None if scale is self._zero else scale, report)
 
     def _levels(self) -> tuple[BlockMatrix, Hierarchy]:
         assert self._matrix is not None

@@ -33,9 +33,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from continua.linalg import BlockPattern, block_kernels
+from continua.linalg import BlockPattern, PressurePattern, PressureTerm, block_kernels
+from continua.linalg import pressure_term_kernels as kernels_of_terms
 from continua.solids.elements import mean_volume_kernels as kernels
 from continua.solids.elements.base import AssembledSystem
 
@@ -50,13 +52,17 @@ class PressureSpace(NamedTuple):
 
     Attributes:
         values: At the quadrature points, of all elements [1, q, c] or of each [m, q, c].
-        dofs: Function of the body that each function of an element belongs to [m, c]; None if each element has its own,
-            which are then orthogonal.
+        dofs: Function of the body that each function of an element belongs to [m, c]; None for constants in each
+            element.
+        orthogonal: Whether the functions are orthogonal in each element, and no element shares any.
+        stable: Whether displacements and pressures are a stable pair, so that solvers can take pressures as unknowns.
         resolved: Largest lambda over mu of which nothing is averaged, r. Of a larger lambda, (r mu)^2/lambda is not.
     """
 
     values: NDArray[np.float64]
     dofs: NDArray[np.int32] | None
+    orthogonal: bool = False
+    stable: bool = False
     resolved: float = 0.0
 
 
@@ -94,8 +100,8 @@ class ElementMeans:
         own[:, 0] = np.where(lam > bound, bound * bound / np.maximum(lam, bound + 1e-300), lam)
         return own, lam - own[:, 0]
 
-    def set_lambda(self, lam: NDArray[np.float64]) -> None:
-        """Set the averaged lambda of the elements [m]."""
+    def set_constants(self, own: NDArray[np.float64], lam: NDArray[np.float64]) -> None:
+        """Set the constants of psi0, of which the first are Lame's [m, c], and the averaged lambda [m]."""
         self._lam = lam
 
     @property
@@ -110,7 +116,7 @@ class ElementMeans:
 
     def _sum(self, parallel: bool) -> None:
         kernels.element_sums.variant(parallel)(
-            self.volumes, self._weights, self._lam, self.space.values, self.space.dofs is None, self._sums
+            self.volumes, self._weights, self._lam, self.space.values, self.space.orthogonal, self._sums
         )
 
     def set_derivatives(self, gradients: NDArray[np.float64], parallel: bool) -> None:
@@ -173,8 +179,42 @@ class PatchMeans(ElementMeans):
         self._patches = Patches(*nodes, t_entries, offsets, places)
         diagonal = block_kernels.diagonal_slots(rows, columns)
         self.pattern = replace(ring, indptr=rows, indices=columns, diagonal=diagonal, slots=slots)
+        self._slots_of_own = (
+            kernels_of_terms.slots_within(ring.indptr, ring.indices, rows, columns) if space.stable else None
+        )
+        self._own = ring
+        self._term: PressurePattern | None = None
         self._stress, self._compliance = np.zeros(count), np.zeros(count)
         self._patch_derivatives = np.zeros((len(self._patches.indices), 3))
+
+    def set_constants(self, own: NDArray[np.float64], lam: NDArray[np.float64]) -> None:
+        """Set the constants of psi0, of which the first are Lame's [m, c], and the averaged lambda [m]."""
+        super().set_constants(own, lam)
+        if self._slots_of_own is None:
+            return
+        values, w = self.space.values, self._weights
+        shape = (*w.shape, values.shape[2])
+        f = np.broadcast_to(values, shape)
+        stiffness = 2.0 * own[:, 1] + np.maximum(own[:, 0], 0.0)
+        share = w * ((lam > 0.0) / np.maximum(stiffness, 1e-300))[:, None]
+        products = np.einsum("mq,mqa,mqb->mab", share, f, f)
+        count, functions = len(self._compliance), shape[2]
+        places = np.repeat(self._dofs, functions, axis=1).ravel(), np.tile(self._dofs, (1, functions)).ravel()
+        mass = sparse.csr_array((products.ravel(), places), shape=(count, count))
+        p = self._patches
+        self._term = PressurePattern(
+            p.indptr,
+            p.indices,
+            p.t_indptr,
+            p.t_patches,
+            p.t_entries,
+            p.offsets,
+            p.places,
+            self._own,
+            self._slots_of_own,
+            mass,
+            _mass_bounds(w[0], f[0]),
+        )
 
     @property
     def element_derivatives(self) -> NDArray[np.float64] | None:
@@ -209,3 +249,13 @@ class PatchMeans(ElementMeans):
         kernels.add_patch_means.variant(parallel)(
             self._patches, self.pattern.indptr, self._patch_derivatives, system.matrix.blocks
         )
+        if self._term is not None:
+            system.matrix.pressure_term = PressureTerm(self._term, self._patch_derivatives, self._compliance)
+
+
+def _mass_bounds(weights: NDArray[np.float64], functions: NDArray[np.float64]) -> tuple[float, float]:
+    """Return bounds of the eigenvalues of a mass matrix over its diagonal: those of one element (Wathen 1987)."""
+    mass = np.einsum("q,qa,qb->ab", weights, functions, functions)
+    root = 1.0 / np.sqrt(np.diag(mass))
+    values = np.linalg.eigvalsh(root[:, None] * mass * root)
+    return float(values[0]), float(values[-1])

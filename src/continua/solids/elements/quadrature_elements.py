@@ -99,7 +99,7 @@ class QuadratureElements:
             own, averaged = self.means.split(self._constants)
             self.averages = bool(averaged.any())
             if self.averages:
-                self.means.set_lambda(averaged)
+                self.means.set_constants(own, averaged)
                 stress = np.zeros((self.weights.size, 1))
                 points = np.repeat(own, self.weights.shape[1], axis=0)
                 self._point_constants = np.concatenate([points, stress], axis=1)
@@ -175,6 +175,7 @@ class QuadratureElements:
         """Fill the system's matrix and right-hand side, as of the last update."""
         p = self.pattern
         means = self.means if self.averages else None
+        system.matrix.pressure_term = None
         quadrature_kernels.assemble.variant(self.parallel)(
             self._records,
             self.gradients,
@@ -268,7 +269,7 @@ class QuadratureTets(QuadratureElements, BernsteinGeometry, TetElements):
             )
             values = np.repeat(values, len(self.mesh.tets), axis=0)
             values[self.rest_shape.curved] = own
-        return PressureSpace(np.ascontiguousarray(values), below.elements, RESOLVED)
+        return PressureSpace(np.ascontiguousarray(values), below.elements, stable=True, resolved=RESOLVED)
 
 
 def _bernstein_values(degree: int, points: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -365,12 +366,16 @@ class NodalElements(QuadratureElements):
         if nodes == 3:
             return PressureSpace(np.full((1, 1, 3), 1.0 / 3.0), self.elements)
         if nodes == 6:
-            return PressureSpace(lagrange.linear_values(6, count)[None], self.mesh.cells, RESOLVED)
+            return PressureSpace(
+                lagrange.linear_values(6, count)[None], self.mesh.cells, stable=True, resolved=RESOLVED
+            )
         if self.order == 1:
-            return PressureSpace(np.ones((1, weights.shape[1], 1)), None)
+            return PressureSpace(np.ones((1, weights.shape[1], 1)), None, orthogonal=True)
         corners = self.rest_positions[self.elements][:, :, : 2 if isinstance(self.mesh, PlaneMesh) else 3]
         points = np.einsum("qk,mkd->mqd", _shape_values(nodes, count), corners)
-        return PressureSpace(linear_pressures(points, weights), None)
+        values = linear_pressures(points, weights)
+        dofs = np.arange(self.element_count * values.shape[2], dtype=np.int32).reshape(self.element_count, -1)
+        return PressureSpace(values, dofs, orthogonal=True, stable=True)
 
     def mass(self, density: NDArray[np.float64], lumped: bool) -> NDArray[np.float64]:
         """Return the scalar mass [kg] of every block: consistent, or lumped on the diagonal.

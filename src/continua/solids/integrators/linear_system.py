@@ -92,6 +92,8 @@ class LinearSystem:
         constant_stiffness_kernels.combine.variant(p.parallel)(
             self._stiffness.blocks, system.mass, system.c_mass, system.c_stiffness, self._matrix.blocks
         )
+        term = self._stiffness.pressure_term
+        self._matrix.pressure_term = None if term is None else term.scaled(system.c_stiffness)
         self._contents, self._solver_input = contents, None
         return True
 
@@ -125,4 +127,8 @@ class LinearSystem:
         self._elements.assemble(
             AssembledSystem(stiffness, zero.copy(), system.mass, 0.0, 1.0, 0.0, zero, zero)
         )
+        term = stiffness.pressure_term
+        stiffness.pressure_term = (
+            None if term is None else term.scaled(1.0)
+        )  # the elements' own arrays change
         return stiffness
