@@ -49,7 +49,7 @@ def make_elements(
     if isinstance(law, Linear | Corotated):
         if order == 1:
             return LinearTets(mesh)
-        exact = isinstance(law, Corotated) and law.rotation in ("auto", "exact")
+        exact = isinstance(law, Corotated) and law.rotation == "exact"
         return CorotatedTets(mesh, order) if exact else BernsteinTets(mesh, order)
     if isinstance(law, Hyperelastic) and order == 1:
         return StVKTets(mesh) if type(law) is StVenantKirchhoff else HyperelasticTets(mesh)
