@@ -612,7 +612,6 @@ def test_a_body_that_never_changes_has_the_states_it_had():
         "velocities",
         "velocities_before",
         "had_contact",
-        "momentum_defect",
         "solver",
     }
     assert body.frame().topology_version == 0

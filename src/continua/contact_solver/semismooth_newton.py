@@ -101,6 +101,12 @@ class _Joined:
     projections: NDArray[np.float64] | None
     rtol: float
 
+    def update_rhs(self, systems: Sequence[VelocitySystem]) -> None:
+        """Take over right-hand sides that have changed."""
+        if len(systems) > 1:
+            longest = max(s.effective_dt for s in systems)
+            np.concatenate([longest / s.effective_dt * s.rhs for s in systems], out=self.rhs)
+
     @classmethod
     def of(cls, systems: Sequence[VelocitySystem]) -> _Joined:
         scales = [
@@ -338,6 +344,7 @@ class SemismoothNewton:
         """
         rows = rows.in_unknowns(self.systems)
         joined, preconditioner, count = self._joined, self._preconditioner, len(rows)
+        joined.update_rhs(self.systems)
         touched = np.unique(rows.row).astype(np.int64)
         preconditioner.set_touched(touched)
         compliance = np.zeros((count, 6))

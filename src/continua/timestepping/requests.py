@@ -48,6 +48,8 @@ class VelocitySystem:
             no other body requests a solve.
         update_solver: Updates the solver to the matrix and constraints; None calls its `update`.
         basis: The change from the unknowns x to velocities: V = T (x_offset + x); None where T is the identity.
+        balance: Called with x the solution with contacts: adds to `rhs` the rigid impulse that makes the internal
+            forces of this solution balance, and returns the largest velocity [m/s] that it causes.
     """
 
     matrix: BlockMatrix
@@ -65,6 +67,7 @@ class VelocitySystem:
     deferred: bool = False
     update_solver: Callable[[], None] | None = None
     basis: BasisChange | None = None
+    balance: Callable[[], float] | None = None
     _is_prepared: bool = field(default=False, init=False)
 
     @property

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import continua as ct
+from continua.solids import mass_kernels
 
 
 def _tets(count, rng, size=0.1):
@@ -133,6 +134,33 @@ def test_friction_never_adds_energy():
         now = sum(world.energy().values())
         assert now <= last + 1e-5 * block.mass_total
         last = now
+
+
+def vertical_momentum(body):
+    """Return the angular momentum of a body about the vertical axis."""
+    momentum = np.empty_like(body.velocities)
+    pattern = body._elements.pattern
+    mass_kernels.mass_times.variant(False)(
+        pattern.indptr, pattern.indices, body._mass, body.velocities.copy(), momentum
+    )
+    return np.cross(body.positions, momentum)[:, 1].sum()
+
+
+@pytest.mark.parametrize(("young", "newton"), [(1e5, 1), (1e6, 1), (1e5, 6)])
+def test_a_floor_without_friction_keeps_the_spin(young, newton):
+    """A bar that spins about the vertical, and hits and rests on a smooth floor, keeps that angular momentum."""
+    bar = ct.SoftBody(
+        ct.mesh.box((0.3, 0.1, 0.1), (6, 2, 2)).transformed(translate=(0, 0.3, 0)),
+        material=ct.Corotated(young=young),
+        integrator=ct.ImplicitEuler(newton=newton),
+        name="bar",
+    )
+    bar.set_velocity((0.5, -2.0, 0.3), (0.0, 10.0, 1.0))
+    world = ct.World([bar], colliders=[ct.Plane(friction=0.0)], dt=0.01)
+    before = vertical_momentum(bar)
+    touched = sum(world.step()[0].contacts > 0 for _ in range(60))
+    assert touched > 20
+    assert abs(vertical_momentum(bar) / before - 1.0) < 0.004
 
 
 def _tumble(turn, scale):

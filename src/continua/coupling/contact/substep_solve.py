@@ -85,6 +85,10 @@ SMALL_ACCURACY, SINGLE_ACCURACY, FEW_ACCURACY, RIGID_ACCURACY = 1e-7, 0.1, 0.03,
 soft bodies that touch each other and are slow, and of soft bodies with rigid ones, as a fraction of that of the bodies'
 own solvers."""
 
+BALANCE_TOLERANCE, MAX_BALANCES = (1e-4, 1e-5), 3
+"""Velocities that internal forces out of balance may cause, as a fraction of the speed that gravity adds in a step and
+of the fastest one, and rounds in which they are balanced (see `VelocitySystem.balance`)."""
+
 MAX_VOLUME_ROUNDS = 3
 """Projections of volumes in which contacts that nodes would violate are added."""
 
@@ -373,7 +377,7 @@ class ContactSubstep:
         )  # bodies of islands whose solution is only good enough to search for more contacts
         for round_ in range(1, MAX_DETECTION_ROUNDS + 2):
             islands = find_islands(self.rows, self.starts, sorted(requests))
-            error = 0.0
+            error, unbalanced = 0.0, set()
             for bodies, which in islands:
                 if not todo & set(bodies):
                     continue
@@ -385,6 +389,8 @@ class ContactSubstep:
                 if solution.coarse:
                     coarse |= set(bodies)
                 error = max(error, solution.error)
+                if round_ <= MAX_BALANCES:
+                    unbalanced |= self._balance(requests, bodies)
                 for i in bodies:
                     reports[i] = _add_reports(reports.get(i), solution.report)
                 if not solution.converged and solution.report.residual >= 0.0:
@@ -403,7 +409,7 @@ class ContactSubstep:
                 break
             new = self._detect_missed(requests, round_)
             joints_changed = self._correct_joints(requests, round_)
-            if not len(new) and not joints_changed and not coarse:
+            if not len(new) and not joints_changed and not coarse and not unbalanced:
                 if self._violated_contacts(requests).any():
                     failure = "contacts could not prevent penetration"
                 break
@@ -413,10 +419,21 @@ class ContactSubstep:
             before = len(self.rows)
             self._add(new)
             body = np.searchsorted(self.starts, self.rows.row[self.rows.ptr[before] :], side="right") - 1
-            todo = set(body.tolist()) | coarse | ({len(self.soft)} if joints_changed else set())
+            todo = set(body.tolist()) | coarse | unbalanced | ({len(self.soft)} if joints_changed else set())
         if warning:
             reports = {i: _with_warning(r, warning) if i in contacts else r for i, r in reports.items()}
         return {i: SolveResult(reports[i], contacts.get(i), failure) for i in requests}
+
+    def _balance(self, requests: Mapping[int, VelocitySystem], bodies: Sequence[int]) -> set[int]:
+        """Balance the internal forces of bodies after a solve with contacts; return those to solve again."""
+        fastest = float(np.abs(self._start_velocities).max(initial=0.0))
+        accepted = BALANCE_TOLERANCE[0] * self.stepper.gravity_speed(self.dt) + BALANCE_TOLERANCE[1] * fastest
+        unbalanced = set()
+        for i in bodies:
+            balance = requests[i].balance
+            if balance is not None and balance() > accepted + 1e-6 * self.group[i].size / self.dt:
+                unbalanced.add(i)
+        return unbalanced
 
     def _solve_without_contact(
         self,

@@ -10,7 +10,9 @@ With this scaling block (a, b) of the element's stiffness, for a frozen rotation
 product N = G_a G_b^T alone: (lambda/mu) N + N^T + tr(N) 1.
 
 The derivative of the rotation adds [G_a]^T T [G_b], with [g] x = g cross x and T half of the stiffness against turns
-over mu (see `turning_stiffness`), in columns 18-23 (00, 11, 22, 01, 02, 12). Records without them leave it out.
+over mu (see `turning_stiffness`), in columns 18-26, row by row; column 27 is its trace. Records without them leave it
+out. As [a]^T T [b] = (t (a.b) - a.Tb) 1 - (a.b) T + Tb a^T + b (Ta - t a)^T for symmetric T with trace t, the sums over
+elements are of outer products as well.
 """
 
 from __future__ import annotations
@@ -24,19 +26,19 @@ from continua.numerics import inline, kernel, kernel_pair
 from continua.numerics.polar import LANES, polar_lanes
 from continua.numerics.simd.f64x4 import fma4, lane4, load4, zero4
 
-RECORD = 24
+RECORD = 28
 FROZEN_RECORD = 18  # without the derivative of the rotation
 CHUNK = 128  # rows per chunk of the node passes
 TASK = 8  # blocks of lanes per task, which share one scratch array
 
 _F_ROW, _R_ROW, _DET_ROW = 18, 27, 36  # deformation gradient, rotation, determinant in the scratch
 _F, _R, _DET = _F_ROW * LANES, _R_ROW * LANES, _DET_ROW * LANES
-_OUT = 37 * LANES  # rows 37-60: columns of the record
-_ROOT, _RATIO = 61 * LANES, 62 * LANES
-_SCRATCH = 63 * LANES
+_OUT = 37 * LANES  # rows 37-64: columns of the record
+_ROOT, _RATIO = 65 * LANES, 66 * LANES
+_SCRATCH = 67 * LANES
 
 _LEAST_SUM = 1e-2  # sum of two stretches below which the stiffness against turns is bounded
-_TINY = 1e-300
+_TINY = 1e-150
 
 
 @inline
@@ -101,12 +103,19 @@ def _turn(p, q, pq, pr, qr, u, v):
     """
     d = q - p
     h = 2.0 * pq
-    t = (h if d >= 0.0 else -h) / (abs(d) + sqrt(d * d + h * h) + _TINY)
-    c = 1.0 / sqrt(1.0 + t * t)
-    s = t * c
+    size = sqrt(d * d + h * h)
+    far = abs(d) + size + _TINY
+    scale = 1.0 / sqrt(far * far + h * h)
+    change = 0.5 * (size - abs(d))  # pq times the tangent of the angle
+    c = far * scale
+    if d >= 0.0:
+        s = h * scale
+    else:
+        s = -h * scale
+        change = -change
     return (
-        p - t * pq,
-        q + t * pq,
+        p - change,
+        q + change,
         c * pr - s * qr,
         s * pr + c * qr,
         (c * u[0] - s * v[0], c * u[1] - s * v[1], c * u[2] - s * v[2]),
@@ -182,9 +191,15 @@ def _turning_lanes(s):
             (r0, r1, r2, r3, r4, r5, r6, r7, r8),
             s00, s11, s22, s01, s02, s12, 1.0, ratio * (s00 + s11 + s22 - 3.0),
         )  # fmt: skip
-        s[_OUT + 18 * LANES + e], s[_OUT + 19 * LANES + e] = turning[0], turning[1]
-        s[_OUT + 20 * LANES + e], s[_OUT + 21 * LANES + e] = turning[2], turning[3]
-        s[_OUT + 22 * LANES + e], s[_OUT + 23 * LANES + e] = turning[4], turning[5]
+        s[_OUT + 18 * LANES + e], s[_OUT + 22 * LANES + e], s[_OUT + 26 * LANES + e] = (
+            turning[0],
+            turning[1],
+            turning[2],
+        )
+        s[_OUT + 19 * LANES + e] = s[_OUT + 21 * LANES + e] = turning[3]
+        s[_OUT + 20 * LANES + e] = s[_OUT + 24 * LANES + e] = turning[4]
+        s[_OUT + 23 * LANES + e] = s[_OUT + 25 * LANES + e] = turning[5]
+        s[_OUT + 27 * LANES + e] = turning[0] + turning[1] + turning[2]
 
 
 @inline
@@ -232,7 +247,7 @@ def element_records(positions, tets, rest_inverse, root, ratio, rotate, records,
         root: Square root of volume times shear modulus [m].
         ratio: Lame constants lambda/mu [m].
         rotate: Whether the law follows the element's rotation (corotated) or not (linear).
-        records: Result [m, 24], or [m, 18] for a frozen rotation.
+        records: Result [m, 28], or [m, 18] for a frozen rotation.
         inverted: Result, one count per task of TASK * LANES elements.
     """
     m = tets.shape[0]
@@ -354,67 +369,98 @@ def _weighted_corner_sums(records, ratios, inc_codes, first, last):
 
 
 @inline
-def _turning_block(t00, t11, t22, t01, t02, t12, a0, a1, a2, b0, b1, b2):
-    """Return [a]^T T [b], row by row, for a symmetric matrix T."""
-    y00, y01, y02 = t01 * b2 - t02 * b1, t02 * b0 - t00 * b2, t00 * b1 - t01 * b0  # T [b]
-    y10, y11, y12 = t11 * b2 - t12 * b1, t12 * b0 - t01 * b2, t01 * b1 - t11 * b0
-    y20, y21, y22 = t12 * b2 - t22 * b1, t22 * b0 - t02 * b2, t02 * b1 - t12 * b0
+def _turning_edge_sums(flat, size, codes, first, last):
+    """Return the sums of G_a G_b^T and of [G_a]^T T [G_b] over the elements around an edge, row by row."""
+    row0 = zero4()
+    row1 = zero4()
+    row2 = zero4()
+    p0 = zero4()
+    p1 = zero4()
+    p2 = zero4()
+    q0 = zero4()
+    q1 = zero4()
+    q2 = zero4()
+    s = 0.0
+    for q in range(first, last):
+        code = uint32(codes[q])
+        e = size * uint64(code >> uint32(4))
+        i = e + uint64(3) * uint64((code >> uint32(2)) & uint32(3))
+        j = e + uint64(3) * uint64(code & uint32(3))
+        a0, a1, a2 = flat[i], flat[i + uint64(1)], flat[i + uint64(2)]
+        b0, b1, b2 = flat[j], flat[j + uint64(1)], flat[j + uint64(2)]
+        a = load4(flat, i)
+        b = load4(flat, j)
+        t0 = load4(flat, e + uint64(18))
+        t1 = load4(flat, e + uint64(21))
+        t2 = load4(flat, e + uint64(24))
+        trace = flat[e + uint64(27)]
+        row0 = fma4(b, a0, row0)
+        row1 = fma4(b, a1, row1)
+        row2 = fma4(b, a2, row2)
+        tb = fma4(t2, b2, fma4(t1, b1, fma4(t0, b0, zero4())))
+        p0 = fma4(tb, a0, p0)  # a (T b)^T
+        p1 = fma4(tb, a1, p1)
+        p2 = fma4(tb, a2, p2)
+        ta = fma4(t2, a2, fma4(t1, a1, fma4(t0, a0, fma4(a, -trace, zero4()))))
+        dot = a0 * b0 + a1 * b1 + a2 * b2
+        s += trace * dot
+        q0 = fma4(t0, -dot, fma4(ta, b0, q0))  # b (T a - t a)^T - (a.b) T
+        q1 = fma4(t1, -dot, fma4(ta, b1, q1))
+        q2 = fma4(t2, -dot, fma4(ta, b2, q2))
+    s -= lane4(p0, 0) + lane4(p1, 1) + lane4(p2, 2)
     return (
-        a2 * y10 - a1 * y20, a2 * y11 - a1 * y21, a2 * y12 - a1 * y22,
-        a0 * y20 - a2 * y00, a0 * y21 - a2 * y01, a0 * y22 - a2 * y02,
-        a1 * y00 - a0 * y10, a1 * y01 - a0 * y11, a1 * y02 - a0 * y12,
+        (
+            lane4(row0, 0), lane4(row0, 1), lane4(row0, 2),
+            lane4(row1, 0), lane4(row1, 1), lane4(row1, 2),
+            lane4(row2, 0), lane4(row2, 1), lane4(row2, 2),
+        ),
+        (
+            s + lane4(p0, 0) + lane4(q0, 0), lane4(p1, 0) + lane4(q0, 1), lane4(p2, 0) + lane4(q0, 2),
+            lane4(p0, 1) + lane4(q1, 0), s + lane4(p1, 1) + lane4(q1, 1), lane4(p2, 1) + lane4(q1, 2),
+            lane4(p0, 2) + lane4(q2, 0), lane4(p1, 2) + lane4(q2, 1), s + lane4(p2, 2) + lane4(q2, 2),
+        ),
     )  # fmt: skip
 
 
 @inline
-def _turning_edge_sums(flat, size, codes, first, last):
-    """Return the sum of [G_a]^T T [G_b] over the elements around an edge, row by row."""
-    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = s8 = 0.0
-    for q in range(first, last):
-        code = uint32(codes[q])
-        e = size * uint64(code >> uint32(4))
-        a = e + uint64(3) * uint64((code >> uint32(2)) & uint32(3))
-        b = e + uint64(3) * uint64(code & uint32(3))
-        h = _turning_block(
-            flat[e + uint64(18)], flat[e + uint64(19)], flat[e + uint64(20)],
-            flat[e + uint64(21)], flat[e + uint64(22)], flat[e + uint64(23)],
-            flat[a], flat[a + uint64(1)], flat[a + uint64(2)],
-            flat[b], flat[b + uint64(1)], flat[b + uint64(2)],
-        )  # fmt: skip
-        s0 += h[0]
-        s1 += h[1]
-        s2 += h[2]
-        s3 += h[3]
-        s4 += h[4]
-        s5 += h[5]
-        s6 += h[6]
-        s7 += h[7]
-        s8 += h[8]
-    return s0, s1, s2, s3, s4, s5, s6, s7, s8
-
-
-@inline
-def _turning_corner_sums(records, inc_codes, first, last):
+def _turning_corner_sums(flat, size, inc_codes, first, last):
     """Return the sum of [G_a]^T T [G_a] over the elements around a node (00, 11, 22, 01, 02, 12)."""
-    s0 = s1 = s2 = s3 = s4 = s5 = 0.0
+    p0 = zero4()
+    p1 = zero4()
+    p2 = zero4()
+    q0 = zero4()
+    q1 = zero4()
+    q2 = zero4()
+    s = 0.0
     for q in range(first, last):
         code = uint32(inc_codes[q])
-        e = code >> uint32(2)
-        a = uint32(3) * (code & uint32(3))
-        a0 = records[e, a]
-        a1 = records[e, a + uint32(1)]
-        a2 = records[e, a + uint32(2)]
-        h = _turning_block(
-            records[e, 18], records[e, 19], records[e, 20], records[e, 21], records[e, 22], records[e, 23],
-            a0, a1, a2, a0, a1, a2,
-        )  # fmt: skip
-        s0 += h[0]
-        s1 += h[4]
-        s2 += h[8]
-        s3 += h[1]
-        s4 += h[2]
-        s5 += h[5]
-    return s0, s1, s2, s3, s4, s5
+        e = size * uint64(code >> uint32(2))
+        i = e + uint64(3) * uint64(code & uint32(3))
+        a0, a1, a2 = flat[i], flat[i + uint64(1)], flat[i + uint64(2)]
+        a = load4(flat, i)
+        t0 = load4(flat, e + uint64(18))
+        t1 = load4(flat, e + uint64(21))
+        t2 = load4(flat, e + uint64(24))
+        trace = flat[e + uint64(27)]
+        ta = fma4(t2, a2, fma4(t1, a1, fma4(t0, a0, zero4())))
+        dot = a0 * a0 + a1 * a1 + a2 * a2
+        s += trace * dot
+        p0 = fma4(ta, a0, p0)
+        p1 = fma4(ta, a1, p1)
+        p2 = fma4(ta, a2, p2)
+        rest = fma4(a, -trace, zero4())
+        q0 = fma4(t0, -dot, fma4(rest, a0, q0))
+        q1 = fma4(t1, -dot, fma4(rest, a1, q1))
+        q2 = fma4(t2, -dot, fma4(rest, a2, q2))
+    s -= lane4(p0, 0) + lane4(p1, 1) + lane4(p2, 2)
+    return (
+        s + 2.0 * lane4(p0, 0) + lane4(q0, 0),
+        s + 2.0 * lane4(p1, 1) + lane4(q1, 1),
+        s + 2.0 * lane4(p2, 2) + lane4(q2, 2),
+        lane4(p0, 1) + lane4(p1, 0) + lane4(q0, 1),
+        lane4(p0, 2) + lane4(p2, 0) + lane4(q0, 2),
+        lane4(p1, 2) + lane4(p2, 1) + lane4(q1, 2),
+    )
 
 
 @kernel_pair
@@ -425,7 +471,7 @@ def assemble(records, pattern, ratio, ratios, system):
     transposed into the row of the other node: every block has one writer.
 
     Args:
-        records: Element records [m, 24], or [m, 18] for frozen rotations.
+        records: Element records [m, 28], or [m, 18] for frozen rotations.
         pattern: The `EdgePattern`.
         ratio: Lame constants lambda/mu if they are the same in all elements, which halves the work.
         ratios: Their array [m] if they differ, else None; each case has its own compiled kernel.
@@ -466,7 +512,7 @@ def assemble(records, pattern, ratio, ratios, system):
                 d00, d01, d02 = s * (h[0] + m[0]), s * (h[1] + m[1]), s * (h[2] + m[2])
                 d11, d12, d22 = s * (h[3] + m[3]), s * (h[4] + m[4]), s * (h[5] + m[5])
             if turns:
-                h = _turning_corner_sums(records, inc_codes, first_inc, last_inc)
+                h = _turning_corner_sums(flat, size, inc_codes, first_inc, last_inc)
                 d00, d11, d22 = d00 + s * h[0], d11 + s * h[1], d22 + s * h[2]
                 d01, d02, d12 = d01 + s * h[3], d02 + s * h[4], d12 + s * h[5]
             blocks[k, 0] = d00 + w
@@ -481,7 +527,11 @@ def assemble(records, pattern, ratio, ratios, system):
             for k in range(uint32(diagonal[i]) + uint32(1), end):
                 first = uint32(list_indptr[k])
                 last = uint32(list_indptr[k + uint32(1)])
-                e = _edge_sums(flat, size, codes, first, last)
+                if turns:
+                    e, turning = _turning_edge_sums(flat, size, codes, first, last)
+                else:
+                    e = _edge_sums(flat, size, codes, first, last)
+                    turning = e
                 w = c_mass * mass[k] + s * (e[0] + e[4] + e[8])
                 if ratios is None:
                     b0 = (ratio + s) * e[0] + w
@@ -505,10 +555,9 @@ def assemble(records, pattern, ratio, ratios, system):
                     b7 = s * (h[7] + e[5])
                     b8 = s * (h[8] + e[8]) + w
                 if turns:
-                    h = _turning_edge_sums(flat, size, codes, first, last)
-                    b0, b1, b2 = b0 + s * h[0], b1 + s * h[1], b2 + s * h[2]
-                    b3, b4, b5 = b3 + s * h[3], b4 + s * h[4], b5 + s * h[5]
-                    b6, b7, b8 = b6 + s * h[6], b7 + s * h[7], b8 + s * h[8]
+                    b0, b1, b2 = b0 + s * turning[0], b1 + s * turning[1], b2 + s * turning[2]
+                    b3, b4, b5 = b3 + s * turning[3], b4 + s * turning[4], b5 + s * turning[5]
+                    b6, b7, b8 = b6 + s * turning[6], b7 + s * turning[7], b8 + s * turning[8]
                 # column by column, so the block above the diagonal is the one that is written transposed
                 o = uint32(mirror[k])
                 blocks[o, 0] = b0

@@ -22,7 +22,7 @@ class LinearTets(TetElements):
     """Linear tetrahedra of a mesh; the coefficients are the node positions themselves.
 
     The stiffness is the Hessian of the energy, made positive semidefinite in every element, except for corotated laws
-    with one of the fast choices of the rotation, which leave out its derivative.
+    with a rotation other than "exact", which leave out its derivative.
     """
 
     order = 1

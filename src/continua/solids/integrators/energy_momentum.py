@@ -121,8 +121,7 @@ class EnergyMomentumStepper(NewmarkStepper):
         if self.contact is not None:
             yield from self._correct_contact_velocities(state, step)
         elif not step.dirichlet.any and not step.pulls:
-            for _ in range(2):  # the correction moves the midpoint of the step, about which torque is taken
-                self._correct_momentum(state, step)
+            self._correct_momentum(state, step)
         mass_kernels.advance_positions.variant(self.matrix.pattern.parallel)(state.x, w, dt, self.positions)
         return outcome
 

@@ -15,7 +15,7 @@ start of the step, so that it has a potential too).
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -43,6 +43,11 @@ from continua.timestepping import ContactResult, SolveResult, VelocitySystem
 from continua.validation import whole_number
 
 __all__ = ["Equation", "ImplicitIntegrator", "ImplicitStepper"]
+
+Balancing = Callable[[NDArray[np.float64], NDArray[np.float64], bool], tuple[NDArray[np.float64], float]]
+"""Returns the rigid impulse [N s], shape [n, 3], that makes the internal forces of a solution with contacts balance,
+and the largest velocity that it causes; called with the mean velocity w, the solution x of the system, which differs
+from w in Newton increments, and whether it is the first call for this system."""
 
 PRESSURE_SOLVES = 1
 """Solves of a step of an incompressible body after the first, each with improved pressures."""
@@ -90,7 +95,11 @@ class ImplicitStepper(Stepper):
         self.work = np.zeros((n, 3))
         self.guess_directions: NDArray[np.float64] | None = None  # see `LinearSolver.solve`
         self.contact: ContactResult | None = None
+        self.correct_free: Callable[[], None] | None = None
+        """Corrects `solved` after a solve without contacts, before contacts are searched along the motion."""
+        self.balancing: Balancing | None = None
         self.drag: BlockMatrix | None = None
+        self._objective: _IncrementalPotential | None = None
         self._last = self.solved
         self._weight, self._c_stiffness = 1.0, 0.0
         self._basis: BasisChange | None = None  # of the last solve
@@ -142,6 +151,7 @@ class ImplicitStepper(Stepper):
         )
         several = self.newton > 1 and step.is_rotation_invariant
         objective = _IncrementalPotential(self, state, step, equation, velocities) if several else None
+        self._objective = objective
         self.drag = None if self.damper is None else self.damper.at(state.x)
         self.complete(state, velocities, step, equation)
         if self.incompressibility is not None:
@@ -155,7 +165,7 @@ class ImplicitStepper(Stepper):
         add_pull_forces(step.pulls, state.x, equation.c_force, self.rhs)
         if fresh:
             stiffen_pulls(self.matrix, step.pulls, c_spring)
-        request = self._ask(step, self.solved, None, self.guess_directions)
+        request = self._ask(step, self.solved, None, self.guess_directions, corrects=not several)
         answer = yield request
         step.dirichlet.set_coefficients(request.x, self.solved)
         if self.incompressibility is not None and not answer.failure:
@@ -177,7 +187,7 @@ class ImplicitStepper(Stepper):
             self.rhs += force
             if objective is not None:
                 objective.add_load(force)
-            answer = yield self._ask(step, self.solved, None)
+            answer = yield self._ask(step, self.solved, None, corrects=objective is None)
             report = answer.report
             total, converged = total + report.iterations, converged and report.converged
             warnings += tuple(text for text in report.warnings if text not in warnings)
@@ -198,8 +208,19 @@ class ImplicitStepper(Stepper):
         x: NDArray[np.float64],
         base: NDArray[np.float64] | None,
         guess_directions: NDArray[np.float64] | None = None,
+        corrects: bool = False,
+        correction: NDArray[np.float64] | None = None,
     ) -> VelocitySystem:
-        """Return the assembled system; x holds the initial guess, for `guess_directions` see `LinearSolver.solve`."""
+        """Return the assembled system; x holds the initial guess, for `guess_directions` see `LinearSolver.solve`.
+
+        Args:
+            step: The step.
+            x: The initial guess [n, 3], and the solution afterwards.
+            base: The velocities that x is added to, or None.
+            guess_directions: See `LinearSolver.solve`.
+            corrects: Whether `correct_free` follows a solve without contacts.
+            correction: The solution without contacts if it is known already; the system is for contacts only.
+        """
         dirichlet = step.dirichlet
         self._basis = dirichlet.basis
         matrix, rhs, load = (
@@ -214,10 +235,38 @@ class ImplicitStepper(Stepper):
         def update_solver() -> None:
             self.system.update_solver(matrix, dirichlet)
 
-        @timed("linear solve")
         def alone() -> SolveReport:
+            if correction is not None:
+                own[:] = dirichlet.unknowns(correction)
+                return SolveReport(0, 0.0, True)
+            report = solve()
+            if corrects and self.correct_free is not None and report.residual >= 0.0:
+                dirichlet.set_coefficients(own, x)
+                self.correct_free()
+                if own is not x:
+                    own[:] = dirichlet.unknowns(x)
+            return report
+
+        @timed("linear solve")
+        def solve() -> SolveReport:
             update_solver()
             return self.solver.solve(rhs, own, load, guess_directions)
+
+        is_first = True
+
+        def balance() -> float:
+            nonlocal is_first
+            assert self.balancing is not None
+            dirichlet.set_coefficients(own, x)
+            impulse, largest = self.balancing(x if base is None else base + x, x, is_first)
+            is_first = False
+            self.load += impulse
+            self.rhs += impulse
+            if self._objective is not None:
+                self._objective.add_load(impulse)
+            if rhs is not self.rhs:
+                rhs[:], load[:] = dirichlet.loads(self.rhs), dirichlet.loads(self.load)
+            return largest
 
         return VelocitySystem(
             matrix,
@@ -232,6 +281,7 @@ class ImplicitStepper(Stepper):
             self._weight,
             update_solver=update_solver,
             basis=dirichlet.basis,
+            balance=None if self.balancing is None else balance,
         )
 
     def _set_contact(self, contact: ContactResult | None) -> None:
@@ -281,6 +331,7 @@ class ImplicitStepper(Stepper):
         warnings = first.warnings
         move = np.inf
         objective.set_contact_impulse(self.contact)
+        objective.added_potential(w)
         start = np.zeros_like(w)
         step.dirichlet.apply(start)
         before = np.inf
@@ -302,7 +353,7 @@ class ImplicitStepper(Stepper):
             step.dirichlet.set_coefficients(request.x, direction)
             self._set_contact(answer.contact)
             report, failure = answer.report, answer.failure
-            potential += objective.set_contact_impulse(self.contact, w)
+            potential += objective.set_contact_impulse(self.contact, w) + objective.added_potential(w)
             total += report.iterations
             worst, converged = max(worst, report.residual), converged and report.converged
             warnings += report.warnings
@@ -322,7 +373,32 @@ class ImplicitStepper(Stepper):
             move *= length
         if move > MAX_FINAL_MOVE * step.size:
             failure = f"Newton's iteration had not converged after {iteration} iterations"
+        elif self.contact is None and self.correct_free is not None:
+            corrected = yield from self._correct_refined(step)
+            if corrected is not None:
+                failure, report = corrected.failure, corrected.report
+                total, warnings = total + report.iterations, warnings + report.warnings
+                worst = report.residual if not report.residual >= 0.0 else max(worst, report.residual)
+                converged = converged and report.converged
         return self._outcome(SolveReport(total, worst, converged, warnings=warnings), iteration, failure)
+
+    def _correct_refined(self, step: StepInput) -> Generator[VelocitySystem, SolveResult, SolveResult | None]:
+        """Correct the converged `solved`; if contacts are on the way, they change it by an increment."""
+        assert self.correct_free is not None
+        before = self.solved.copy()
+        self.correct_free()
+        correction = self.solved - before
+        if step.dt * float(np.abs(correction).max()) <= step.position_tolerance:
+            return None
+        self.solved[:] = before
+        self.rhs[:] = 0.0
+        increment = np.zeros_like(before)
+        request = self._ask(step, increment, before, correction=correction)
+        answer = yield request
+        step.dirichlet.set_coefficients(request.x, increment)
+        self._set_contact(answer.contact)
+        self.solved += increment
+        return answer
 
 
 class _IncrementalPotential:
@@ -356,6 +432,7 @@ class _IncrementalPotential:
             self._stiffness.blocks[:, ::4] -= ratio * equation.c_mass * state.mass[:, None]
         self._known = np.zeros_like(velocities)
         self.push = np.zeros_like(velocities)
+        self._added: NDArray[np.float64] | None = None
 
     def add_drag(self, drag: BlockMatrix, factor: float) -> None:
         """Add corotated damping; its matrix stays that of the start of the step."""
@@ -371,6 +448,12 @@ class _IncrementalPotential:
     def add_load(self, impulse: NDArray[np.float64]) -> None:
         """Add an impulse [N s] to b, shape [n, 3]."""
         self._known += impulse
+        self._added = impulse if self._added is None else self._added + impulse
+
+    def added_potential(self, w: NDArray[np.float64]) -> float:
+        """Return the change of the potential at w by what `add_load` has added since the last call."""
+        added, self._added = self._added, None
+        return 0.0 if added is None else -float(np.vdot(added, w))
 
     def set_contact_impulse(
         self, contact: ContactResult | None, w: NDArray[np.float64] | None = None

@@ -6,16 +6,18 @@ With x+ = x + dt v+ and the elastic force linearised at x, f(x+) = f(x) + dt K v
 
 which is Weber's equation (2015) for v+ instead of the change of velocity: one linear solve per step.
 
-Because rotations are frozen during the solve, the elastic force has a small net torque on the moved body, and an
-inexact solve leaves a small net force. For an unconstrained body both are corrected: a rigid motion is added so that
-momentum and angular momentum change by the external force and torque only. With contacts the rigid motion could cause
-penetration, so the defect is applied as an impulse in the next step instead. See docs/theory/time.md.
+The elastic forces at x+ act on the positions x, so they have a small net torque, and an inexact solve leaves a small
+net force. For an unconstrained body both are corrected: a rigid motion is added so that momentum and angular momentum
+change by the external force and torque only. This is done before contacts are searched, as it could cause penetration
+after that. A solve with contacts is followed by another one, with a rigid impulse against the net torque. See
+docs/theory/time.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +31,9 @@ from continua.solids.integrators.momentum_correction import net_impulse, rigid_m
 from continua.solids.integrators.spring_terms import spring_response
 
 __all__ = ["ImplicitEuler"]
+
+PARTS = 0.8, 1.2
+"""Bounds of the part of an added moment that a body is taken to keep: more would make fast bodies gain energy."""
 
 
 @dataclass(frozen=True)
@@ -59,35 +64,30 @@ class ImplicitEulerStepper(ImplicitStepper):
         self._impulse = np.zeros((elements.node_count, 3))
         self._had_contact = np.zeros(1)  # whether the body had contacts in the last step
         self.history["had_contact"] = self._had_contact
-        self._momentum_defect = np.zeros(6)  # impulse and moment missing in the last step
-        self._next_momentum_defect = np.zeros(6)
-        self.history["momentum_defect"] = self._momentum_defect
         self._after = np.zeros((elements.node_count, 3))
+        self._added_moment, self._added_part = np.zeros(3), 1.0  # the last moment of `_balance`, see there
 
     def restart(self, velocities: NDArray[np.float64]) -> None:
         """Start solves from these velocities."""
         self._before[:] = velocities
-        self._momentum_defect[:] = 0.0
 
     def take_history(self, before: Stepper, interpolate: Callable[[NDArray], NDArray]) -> None:
         """Carry the velocities of earlier steps to the new nodes."""
         self._before[:] = [interpolate(velocities) for velocities in before.history["velocities_before"]]
         self._had_contact[:] = before.history["had_contact"]
-        self._momentum_defect[:] = before.history["momentum_defect"]
 
     def solve(self, state: BodyState, step: StepInput) -> SolveCoroutine:
         """Fill `positions` and `velocities`."""
         dt = step.dt
         np.multiply(step.force, dt, out=self.load)
-        if self._momentum_defect.any():
-            self.load += self._rigid_impulse(state, self._momentum_defect)
         self._extrapolate(state.v)
+        if not step.dirichlet.any:
+            self.correct_free = partial(self._correct_momentum, state, step)
+            self.balancing = partial(self._balance, state, step)
         equation = Equation(1.0 + dt * step.alpha, dt * (dt + step.beta), dt, dt * step.beta, dt)
         outcome = yield from self.solve_motion(state, state.v, step, equation, dt)
+        self.correct_free = self.balancing = None
         contact = self.contact
-        self._next_momentum_defect[:] = 0.0
-        if not step.dirichlet.any:
-            self._correct_momentum(state, step)
         mass_kernels.advance_positions.variant(self.matrix.pattern.parallel)(
             state.x, self.solved, dt, self.positions
         )
@@ -101,7 +101,6 @@ class ImplicitEulerStepper(ImplicitStepper):
     def accept(self, state: BodyState) -> None:
         """Commit the step and keep the velocities before it."""
         self._had_contact[0] = self.contact is not None
-        self._momentum_defect[:] = self._next_momentum_defect
         mass_kernels.commit_step.variant(self.matrix.pattern.parallel)(
             self.positions, self.velocities, self._before, state.x, state.v
         )
@@ -118,40 +117,50 @@ class ImplicitEulerStepper(ImplicitStepper):
         )
 
     def _correct_momentum(self, state: BodyState, step: StepInput) -> None:
-        """Correct momentum and angular momentum: now by a rigid motion, or by an impulse in the next step."""
-        x, v = state.x, state.v
-        gain = 1.0 + step.dt * step.alpha
-        np.multiply(self.solved, gain, out=self.work)
-        self.work -= v
-        self.mass_times(state, self.work, self._impulse)
-        self._impulse -= self.load
-        for pull in step.pulls:
-            offset = pull.target - pull.weights @ (x[pull.nodes] + step.dt * self.solved[pull.nodes])
-            self._impulse[pull.nodes] -= step.dt * pull.stiffness * np.outer(pull.weights, offset)
-        self.mass_times(state, x, self.work)
-        impulse = (
-            step.dirichlet.project_free(self._impulse)
-            if step.dirichlet.projections is not None
-            else self._impulse
-        )
-        if self.contact is not None:
-            impulse = impulse - self.contact.impulse
-            self._next_momentum_defect[:] = -net_impulse(
-                state, x, self.work, impulse, step.is_rotation_invariant
-            )
-            return
+        """Add the rigid motion after which momentum and angular momentum have changed by the loads only."""
+        impulse = self._beside_loads(state, step, self.solved)
         self.solved += rigid_motion(
             state,
-            x,
-            self.work,
+            state.x,
+            self.mass_times(state, state.x, self.work),
             impulse,
-            gain,
+            1.0 + step.dt * step.alpha,
             step.is_rotation_invariant,
-            *spring_response(step.pulls, x, step.dt),
+            *spring_response(step.pulls, state.x, step.dt),
         )
 
-    def _rigid_impulse(self, state: BodyState, wanted: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return nodal impulses [n, 3] of a rigid motion with the given impulse and moment."""
-        self.mass_times(state, state.x, self.work)
-        motion = rigid_velocities(state, state.x, self.work, wanted)
-        return self.mass_times(state, motion, np.empty_like(motion))
+    def _balance(
+        self, state: BodyState, step: StepInput, w: NDArray[np.float64], x: NDArray[np.float64], first: bool
+    ) -> tuple[NDArray[np.float64], float]:
+        """Return the rigid impulse that has to be added to the load, see `Balancing`."""
+        impulse = self._beside_loads(state, step, w) + self.rhs
+        impulse -= self.matrix.multiply(x)  # now without contacts, and without what the solve left
+        if step.dirichlet.projections is not None:
+            impulse = step.dirichlet.project_free(impulse)
+        mass_x = self.mass_times(state, state.x, self.work)
+        left = net_impulse(state, state.x, mass_x, impulse, step.is_rotation_invariant)
+        # the body gives way to the added impulse, so only a part of it was left in the last solve
+        part, added = 1.0, self._added_moment
+        if not first and (square := float(added @ added)) > 0.0:
+            part = self._added_part + float(left[3:] @ added) / square
+            part = min(max(part, PARTS[0]), PARTS[1])
+        wanted = -left
+        wanted[3:] /= part
+        self._added_moment, self._added_part = wanted[3:], part
+        motion = rigid_velocities(state, state.x, mass_x, wanted)
+        return self.mass_times(state, motion, self._impulse), float(np.abs(motion).max(initial=0.0))
+
+    def _beside_loads(self, state: BodyState, step: StepInput, w: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the impulses [n, 3] that change the momentum beside loads and springs if w is the velocity."""
+        dt, x = step.dt, state.x
+        np.multiply(w, 1.0 + dt * step.alpha, out=self.work)
+        self.work -= state.v
+        self.mass_times(state, self.work, self._impulse)
+        np.multiply(step.force, dt, out=self.work)
+        self._impulse -= self.work
+        for pull in step.pulls:
+            offset = pull.target - pull.weights @ (x[pull.nodes] + dt * w[pull.nodes])
+            self._impulse[pull.nodes] -= dt * pull.stiffness * np.outer(pull.weights, offset)
+        if step.dirichlet.projections is None:
+            return self._impulse
+        return step.dirichlet.project_free(self._impulse)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,13 +107,13 @@ class NewmarkStepper(ImplicitStepper):
         equation = Equation(
             1.0 + gamma * dt * step.alpha, beta * dt * dt + damping, beta * dt, damping, gamma * dt
         )
+        is_free = not step.dirichlet.any and not step.pulls
+        self.correct_free = partial(self._correct_momentum, state, step) if is_free else None
         outcome = yield from self.solve_motion(state, self._v, step, equation, 0.5 * dt)
+        self.correct_free = None
         self._finish(step)
         if self.contact is not None:
             yield from self._correct_contact_velocities(state, step)
-        elif not step.dirichlet.any and not step.pulls:
-            for _ in range(2):  # the correction moves the midpoint of the step, about which torque is taken
-                self._correct_momentum(state, step)
         mass_kernels.advance_positions.variant(self.matrix.pattern.parallel)(
             state.x, self.solved, dt, self.positions
         )
@@ -213,8 +214,14 @@ class NewmarkStepper(ImplicitStepper):
     def _correct_momentum(self, state: BodyState, step: StepInput) -> None:
         """Add the rigid motion that restores momentum and angular momentum over the step.
 
-        Torques are taken about the positions at the midpoint of the step.
+        Torques are taken about the positions at the midpoint of the step, which the correction moves; so it is done
+        twice.
         """
+        self._finish(step)
+        for _ in range(2):
+            self._add_rigid_motion(state, step)
+
+    def _add_rigid_motion(self, state: BodyState, step: StepInput) -> None:
         dt, gain = step.dt, 1.0 + step.dt * step.alpha * self.gamma
         np.multiply(self.velocities, gain, out=self.work)
         self.work -= (1.0 - dt * step.alpha * (1.0 - self.gamma)) * state.v
