@@ -398,6 +398,38 @@ def test_bad_input_is_explained():
         ct.World([body]).settle()
 
 
+def test_a_poisson_ratio_of_one_half_is_incompressible():
+    """As with the option, in Python and in a scene; what cannot be is explained."""
+    box, half = ct.mesh.box((1.0, 0.3, 0.3), (4, 2, 2)), ct.NeoHookean(young=5e4, poisson=0.5)
+    flagged = ct.SoftBody(box, material=ct.NeoHookean(young=5e4), incompressible=True, name="b")
+    bodies = [flagged, ct.SoftBody(box, material=half, name="b")]
+    from continua.scene import parse_scene
+
+    text = """
+bodies:
+  - {type: soft, name: b, mesh: {type: box, size: [1, 0.3, 0.3], cells: [4, 2, 2]},
+     material: {type: neo_hookean, young: 5e4, poisson: 0.5}}
+"""
+    bodies.append(parse_scene(text).build().bodies[0])
+    for body in bodies:
+        assert body.incompressible
+        body.pin(where=lambda x: x[:, 0] < 1e-9)
+        world = ct.World([body], dt=0.01)
+        for _ in range(5):
+            world.step()
+        np.testing.assert_array_equal(body.positions, flagged.positions)
+    with pytest.raises(InputError, match="'b' of tets of order 2 cannot be incompressible"):
+        ct.SoftBody(box, material=half, order=2, name="b")
+    with pytest.raises(InputError, match=r"has a Poisson's ratio of 0\.5 in some"):
+        ct.SoftBody(box, material=half, parts=[(lambda x: x[:, 0] > 0.5, ct.NeoHookean())], name="b")
+    with pytest.raises(InputError, match="body 'b' cannot become compressible; make a new body"):
+        bodies[1].set_material(poisson=0.3)
+    other = ct.SoftBody(box, name="c")
+    with pytest.raises(InputError, match="body 'c' cannot become incompressible; make a new body"):
+        other.set_material(poisson=0.5)
+    assert other.material.poisson == 0.3
+
+
 def test_a_prescribed_surface_must_keep_the_volume():
     """The surface of a block driven together is refused; moved as a whole it is not."""
     for velocity, fails in (((0.0, 0.0, 0.0), True), ((0.1, 0.0, 0.0), False)):
