@@ -23,8 +23,8 @@ def lame(young: float, poisson: float) -> tuple[float, float]:
     """Return Lame's constants (lambda, mu) [Pa] of Young's modulus and Poisson's ratio."""
     if poisson == 0.5:
         raise InputError(
-            "a material with a Poisson's ratio of 0.5 has no finite bulk modulus; soft bodies of tetrahedra or "
-            "triangles of order 1 keep the volume by pressures instead; elsewhere use 0.49 or less"
+            "a material with a Poisson's ratio of 0.5 has no finite bulk modulus; soft bodies of tetrahedra, "
+            "hexahedra or triangles of order 1 keep the volume by pressures instead; elsewhere use 0.49 or less"
         )
     return young * poisson / ((1 + poisson) * (1 - 2 * poisson)), young / (2 * (1 + poisson))
 
@@ -52,8 +52,8 @@ class Law:
 
     Attributes:
         young: Young's modulus [Pa]; 0 is a material without stiffness, whose nodes fall independently.
-        poisson: Poisson's ratio, at most 0.5; with 0.5 the body is incompressible, which tetrahedra and triangles of
-            order 1 can be.
+        poisson: Poisson's ratio, at most 0.5; with 0.5 the body is incompressible, which tetrahedra, hexahedra and
+            triangles of order 1 can be.
         density: Mass density at rest [kg/m3].
     """
 

@@ -112,8 +112,9 @@ class SoftBody(BoundaryConditions):
             the tetrahedra may be coarse.
         voxels: A 3-D image of the undeformed body, such as a scan, that moves with it; may be set at any time. It is
             the field "voxels" of frames, and pictures of the inside show all of its detail.
-        incompressible: Whether the volume at every node is kept, by pressures (tetrahedra and triangles of order 1).
-            The law then resists changes of shape alone: its `young` counts, its `poisson` does not. Mass is lumped.
+        incompressible: Whether the volume at every node is kept, by pressures (tetrahedra, hexahedra and triangles of
+            order 1). The law then resists changes of shape alone, by its `young`. Mass is lumped. A Poisson's
+            ratio of 0.5 of the law means the same.
         volume_recovery_time: Least time [s] in which an incompressible body that starts with wrong volumes recovers
             them; 0 is within one step.
     """
