@@ -473,6 +473,9 @@ FILMS: dict[str, dict[str, float]] = {
     "newton-cradle": {"seconds": 4.0},
     "stairs": {"seconds": 2.8, "fps": 10.0},
     "tori-pile": {"seconds": 1.6, "fps": 12.0},
+    "plates": {"seconds": 2.6, "fps": 10.0},
+    "squeezed-torus": {"seconds": 3.0, "fps": 10.0},
+    "ring-pile": {"seconds": 2.0, "fps": 10.0},
     "marbles": {"seconds": 2.4, "fps": 10.0},
     "dam-break": {"seconds": 1.6},
     "double-dam": {"seconds": 2.4, "fps": 12.0},
@@ -502,9 +505,11 @@ STILLS = {
     "dam-break": 0.75,
     "incline": 0.8,
     "muscle": 0.9,
+    "plates": 0.65,
     "smoke-sphere": 0.9,
     "split-block": 0.3,
     "squeeze": 0.35,
+    "squeezed-torus": 0.37,
     "towers": 0.33,
 }
 """Where in its film [0 to 1] the still of a scene is taken; in the middle, unless told here."""

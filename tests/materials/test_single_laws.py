@@ -211,7 +211,8 @@ def test_fibres_of_their_own_for_every_element():
         (lambda: ct.FiberReinforced(fiber=(1, 0)), "fiber"),
         (lambda: ct.FiberReinforced(second_stiffness=1.0), "second_fiber"),
         (lambda: ct.EditingMaterial(poisson=0.3), "no transverse contraction"),
-        (lambda: ct.Corotated(poisson=0.5), "use 0.49 or less"),
+        (lambda: ct.Corotated(poisson=0.51), "at most 0.5"),
+        (lambda: ct.Corotated(poisson=0.5).lame, "no finite bulk modulus"),
         (lambda: ct.Corotated(rotation="edge"), "'exact', 'mean' or 'corner'"),
     ],
 )

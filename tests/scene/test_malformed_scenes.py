@@ -63,7 +63,7 @@ CASES = {
     "nan-in-vector": ("point: [0, -1, 0]", "point: [0, .nan, 0]", 17, "colliders[0].point[1]", "finite number"),
     "negative-density": ("density: 1000", "density: -1.0", 9, "bodies[0].material.density", "must be greater than 0 (got -1.0)"),
     "negative-young": ("young: 1e6", "young: -1", 9, "bodies[0].material.young", "must be at least 0 (got -1)"),
-    "poisson-half": ("poisson: 0.3", "poisson: 0.5", 9, "bodies[0].material.poisson", "must be less than 0.5 (got 0.5)"),
+    "poisson-high": ("poisson: 0.3", "poisson: 0.6", 9, "bodies[0].material.poisson", "must be at most 0.5 (got 0.6)"),
     "poisson-too-low": ("poisson: 0.3", "poisson: -1", 9, "bodies[0].material.poisson", "must be greater than -1"),
     "order": ("order: 1", "order: 4", 10, "bodies[0].order", "must be one of 1, 2, 3 (got 4)"),
     "zero-seconds": ("seconds: 1", "seconds: 0", 2, "seconds", "must be greater than 0 (got 0)"),

@@ -87,6 +87,33 @@ def test_the_cantilever_comes_to_rest_on_the_elastica():
     assert axis["one-rotation"][-1, 1] < 1.03 * balls[-1, 1]
 
 
+def total_volume(mesh, x):
+    """Return the volume that the tetrahedra of a mesh fill at positions x."""
+    corners = x[mesh.tets]
+    return float(np.linalg.det(corners[:, 1:] - corners[:, :1]).sum()) / 6.0
+
+
+@pytest.mark.parametrize(("name", "seconds"), [("plates", 2.4), ("squeezed-torus", 2.0), ("ring-pile", 0.5)])
+def test_incompressible_bodies_keep_their_volume(name, seconds):
+    """Within 0.01 %; the steps are whole, and bodies do not enter each other by more than a millimetre."""
+    world, frames = run_for(name, seconds)
+    for body in world.bodies:
+        rest = total_volume(body.mesh, body.rest_positions)
+        volumes = [total_volume(body.mesh, frame[body.name].positions) for frame in frames]
+        assert np.abs(np.array(volumes) / rest - 1.0).max() < 1e-4
+    reports = [report for frame in frames for report in frame.reports]
+    assert max(report.substeps for report in reports) == 1
+    assert max(report.max_penetration for report in reports) < 1e-3
+    if name == "plates":  # pressed, and round again
+        heights = [float(np.ptp(frame["ball"].positions[:, 1])) for frame in frames]
+        assert min(heights) < 0.33 * heights[0]
+        assert heights[-1] == pytest.approx(heights[0], rel=0.01)
+    if name == "squeezed-torus":  # through the ring, narrower than it was
+        widths = [float(np.ptp(frame["torus"].positions[:, 2])) for frame in frames]
+        assert min(widths) < 0.7 * widths[0]
+        assert frames[-1]["torus"].positions[:, 0].min() > 0.75
+
+
 @pytest.mark.parametrize("name", ["bridge", "torsion"])
 def test_no_element_inverts_at_the_start(name):
     _, frames = run_for(name, 0.2)

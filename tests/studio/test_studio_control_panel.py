@@ -105,7 +105,7 @@ def box_with_region():
     ("key", "value", "words"),
     [
         ("beam/material/young", -1.0, "at least 0 Pa"),
-        ("beam/material/poisson", 0.5, "less than 0.5"),
+        ("beam/material/poisson", 0.6, "at most 0.5"),
         ("beam/material/density", True, "number"),
         ("beam/integrator", "magic", "one of"),
         ("beam/integrator/implicit_euler/newton", 2.5, "integer"),

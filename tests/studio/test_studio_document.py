@@ -73,7 +73,7 @@ def test_moves_of_a_slider_are_one_edit(document):
 @pytest.mark.parametrize(
     ("path", "value", "words"),
     [
-        (("bodies", 0, "material", "poisson"), 0.5, "less than 0.5"),
+        (("bodies", 0, "material", "poisson"), 0.6, "at most 0.5"),
         (("bodies", 0, "material", "young"), "soft", "must be a number"),
         (("bodies", 0, "material", "colour"), 1, "unknown key"),
         (("bodies", 0, "mesh", "cells"), [0, 1, 1], "at least 1"),

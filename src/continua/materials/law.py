@@ -21,6 +21,11 @@ __all__ = ["Hyperelastic", "Law", "lame"]
 
 def lame(young: float, poisson: float) -> tuple[float, float]:
     """Return Lame's constants (lambda, mu) [Pa] of Young's modulus and Poisson's ratio."""
+    if poisson == 0.5:
+        raise InputError(
+            "a material with a Poisson's ratio of 0.5 has no finite bulk modulus; soft bodies of tetrahedra, "
+            "hexahedra or triangles of order 1 keep the volume by pressures instead; elsewhere use 0.49 or less"
+        )
     return young * poisson / ((1 + poisson) * (1 - 2 * poisson)), young / (2 * (1 + poisson))
 
 
@@ -47,7 +52,8 @@ class Law:
 
     Attributes:
         young: Young's modulus [Pa]; 0 is a material without stiffness, whose nodes fall independently.
-        poisson: Poisson's ratio, less than 0.5; from 0.49 on linear tetrahedra lock.
+        poisson: Poisson's ratio, at most 0.5; with 0.5 the body is incompressible, which tetrahedra, hexahedra and
+            triangles of order 1 can be.
         density: Mass density at rest [kg/m3].
     """
 
@@ -62,10 +68,10 @@ class Law:
     )
     poisson: float = constant(
         0.3,
-        "Poisson's ratio: how much it keeps its volume (0.5 would be incompressible).",
+        "Poisson's ratio: how much it keeps its volume (0.5: the body is incompressible).",
         gt=-1.0,
-        lt=0.5,
-        hint="0.5 is incompressible; use 0.49 or less, or 'incompressible: true' of the body",
+        le=0.5,
+        hint="0.5 is incompressible",
         in_parts=True,
         in_events=True,
     )

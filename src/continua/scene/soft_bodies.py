@@ -168,8 +168,8 @@ class SoftBody(Model):
         "auto",
     )
     incompressible: Flag = option(
-        "Whether the volume at every node is kept, by pressures; for tetrahedra and triangles of order 1. The law then "
-        "resists changes of shape alone, by `young`; `poisson` does not count, and the mass is lumped.",
+        "Whether the volume at every node is kept, by pressures; for tetrahedra, hexahedra and triangles of order 1. "
+        "The law then resists changes of shape alone, by `young`; the mass is lumped. `poisson: 0.5` means the same.",
         False,
     )
     volume_recovery_time: Number = option(

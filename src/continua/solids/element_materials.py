@@ -16,7 +16,7 @@ from continua.mesh import VolumeMesh
 from continua.solids.selection import Where, select_elements
 from continua.validation import choice, index, sequence, shortened
 
-__all__ = ["ElementMaterials", "checked_parts", "deviatoric", "with_constants"]
+__all__ = ["ElementMaterials", "are_incompressible", "checked_parts", "deviatoric", "with_constants"]
 
 
 def with_constants(law: Law, changes: Mapping[str, Any]) -> Law:
@@ -50,6 +50,17 @@ def checked_parts(law: Law, parts: Sequence[tuple[Where, Law]]) -> list[tuple[Wh
                 )
         checked.append((where, part))
     return checked
+
+
+def are_incompressible(laws: Sequence[Law], body: str) -> bool:
+    """Return whether laws have a Poisson's ratio of 1/2; raise InputError if only some of them have."""
+    halves = [law.poisson == 0.5 for law in laws]
+    if any(halves) and not all(halves):
+        raise InputError(
+            f"body '{body}' has a Poisson's ratio of 0.5 in some parts and less in others; it is incompressible as a "
+            "whole: use 0.5 everywhere, or at most 0.49"
+        )
+    return all(halves)
 
 
 def deviatoric(law: Law) -> Law:
@@ -117,6 +128,12 @@ class ElementMaterials:
                 raise InputError(
                     f"the {key} of body '{self._body}' cannot change; make a new body with {key}='{changes[key]}'"
                 )
+        was_half = self.law.poisson == 0.5
+        if "poisson" in changes and (changes["poisson"] == 0.5) != was_half:
+            raise InputError(
+                f"body '{self._body}' cannot become {'compressible' if was_half else 'incompressible'}; make a new "
+                f"body with poisson={changes['poisson']:g}"
+            )
         if part is None:
             self.law = with_constants(self.law, changes)
         else:

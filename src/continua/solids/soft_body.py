@@ -43,7 +43,7 @@ from continua.solids.contact_body import SoftContactBody
 from continua.solids.damping import Damper, RotatedDamping, split_damping
 from continua.solids.derived_fields import State
 from continua.solids.discretisation import Discretisation
-from continua.solids.element_materials import ElementMaterials, checked_parts
+from continua.solids.element_materials import ElementMaterials, are_incompressible, checked_parts
 from continua.solids.elements.base import Elements
 from continua.solids.incompressible import Incompressibility
 from continua.solids.integrators import BodyState, Integrator, Stepper, choose_integrator
@@ -145,8 +145,9 @@ class SoftBody(BoundaryConditions):
             the tetrahedra may be coarse.
         voxels: A 3-D image of the undeformed body, such as a scan, that moves with it; may be set at any time. It is
             the field "voxels" of frames, and pictures of the inside show all of its detail.
-        incompressible: Whether the volume at every node is kept, by pressures (tetrahedra and triangles of order 1).
-            The law then resists changes of shape alone: its `young` counts, its `poisson` does not. Mass is lumped.
+        incompressible: Whether the volume at every node is kept, by pressures (tetrahedra, hexahedra and triangles of
+            order 1). The law then resists changes of shape alone, by its `young`. Mass is lumped. A Poisson's
+            ratio of 0.5 of the law means the same.
         volume_recovery_time: Least time [s] in which an incompressible body that starts with wrong volumes recovers
             them; 0 is within one step.
     """
@@ -184,15 +185,18 @@ class SoftBody(BoundaryConditions):
         self.color = check_color(color, "the color of a body")
         self.incompressible = flag(incompressible, "'incompressible' of a body")
         self._recovery_time = number(volume_recovery_time, "volume_recovery_time", low=0.0, unit="s")
-        self._mass_lumped = choice(mass, "mass", ("consistent", "lumped")) == "lumped" or incompressible
         law = Corotated() if material is None else instance_of(material, Law, "the material of a body")
         if plasticity is not None:
             instance_of(plasticity, Plasticity, "the plasticity of a body")
         laws = [law, *(part for _, part in checked_parts(law, parts))]
+        self.incompressible = self.incompressible or are_incompressible(laws, self.name)
+        self._mass_lumped = choice(mass, "mass", ("consistent", "lumped")) == "lumped" or self.incompressible
         choice(volumetric, "volumetric", ("auto", "mean", "full"))
         if self.incompressible and (plane == "stress" or volumetric == "mean"):
             option = "plane='stress', whose thickness is free" if plane == "stress" else "volumetric='mean'"
-            raise InputError(f"an incompressible body keeps its volumes by pressures; leave out {option}")
+            raise InputError(
+                f"the incompressible body '{self.name}' keeps its volumes by pressures; leave out {option}"
+            )
         self._mean_volume = not self.incompressible and averages_volume(volumetric, mesh, order, laws, plane)
         mesh = _with_curved_or_straight_elements(mesh, order, law, curved)
         built = Discretisation.of(mesh, order, law, plasticity is not None, plane, self._mean_volume)

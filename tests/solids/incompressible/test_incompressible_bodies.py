@@ -377,7 +377,7 @@ def test_bad_input_is_explained():
     with pytest.raises(InputError, match="cannot be incompressible; use tetrahedra"):
         ct.SoftBody(box, order=2, incompressible=True, name="b")
     with pytest.raises(InputError, match="cannot be incompressible; use tetrahedra"):
-        ct.SoftBody(ct.mesh.hex_box(cells=(2, 2, 2)), incompressible=True, name="b")
+        ct.SoftBody(ct.mesh.rectangle(cells=(2, 2)), incompressible=True, name="b")
     with pytest.raises(InputError, match="resists a change of shape"):
         ct.SoftBody(box, material=ct.Corotated(young=0.0), incompressible=True, name="b")
     with pytest.raises(InputError, match="whose resistance to a change of volume can be left out"):
@@ -396,6 +396,38 @@ def test_bad_input_is_explained():
     body.pin(where=lambda x: x[:, 1] < 1e-9)
     with pytest.raises(InputError, match="settle cannot find the equilibrium of the incompressible body 'b'"):
         ct.World([body]).settle()
+
+
+def test_a_poisson_ratio_of_one_half_is_incompressible():
+    """As with the option, in Python and in a scene; what cannot be is explained."""
+    box, half = ct.mesh.box((1.0, 0.3, 0.3), (4, 2, 2)), ct.NeoHookean(young=5e4, poisson=0.5)
+    flagged = ct.SoftBody(box, material=ct.NeoHookean(young=5e4), incompressible=True, name="b")
+    bodies = [flagged, ct.SoftBody(box, material=half, name="b")]
+    from continua.scene import parse_scene
+
+    text = """
+bodies:
+  - {type: soft, name: b, mesh: {type: box, size: [1, 0.3, 0.3], cells: [4, 2, 2]},
+     material: {type: neo_hookean, young: 5e4, poisson: 0.5}}
+"""
+    bodies.append(parse_scene(text).build().bodies[0])
+    for body in bodies:
+        assert body.incompressible
+        body.pin(where=lambda x: x[:, 0] < 1e-9)
+        world = ct.World([body], dt=0.01)
+        for _ in range(5):
+            world.step()
+        np.testing.assert_array_equal(body.positions, flagged.positions)
+    with pytest.raises(InputError, match="'b' of tets of order 2 cannot be incompressible"):
+        ct.SoftBody(box, material=half, order=2, name="b")
+    with pytest.raises(InputError, match=r"has a Poisson's ratio of 0\.5 in some"):
+        ct.SoftBody(box, material=half, parts=[(lambda x: x[:, 0] > 0.5, ct.NeoHookean())], name="b")
+    with pytest.raises(InputError, match="body 'b' cannot become compressible; make a new body"):
+        bodies[1].set_material(poisson=0.3)
+    other = ct.SoftBody(box, name="c")
+    with pytest.raises(InputError, match="body 'c' cannot become incompressible; make a new body"):
+        other.set_material(poisson=0.5)
+    assert other.material.poisson == 0.3
 
 
 def test_a_prescribed_surface_must_keep_the_volume():

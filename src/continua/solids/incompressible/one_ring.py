@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.mesh import TetMesh, TriMesh
+from continua.mesh import HexMesh, TetMesh, TriMesh
 from continua.solids.elements.base import Elements
 from continua.solids.incompressible import one_ring_kernels as kernels
 
@@ -28,18 +28,18 @@ class OneRing:
         rest_volumes: Volumes of the nodes at rest [m3], areas [m2] of a plane body, shape [n].
 
     Args:
-        elements: Elements of order 1: tetrahedra, or triangles.
+        elements: Elements of order 1: tetrahedra, hexahedra or triangles.
         body: Name of the body, for messages.
     """
 
     def __init__(self, elements: Elements, body: str = "") -> None:
-        if not isinstance(elements.mesh, TetMesh | TriMesh) or elements.order != 1:
+        if not isinstance(elements.mesh, TetMesh | HexMesh | TriMesh) or elements.order != 1:
             raise InputError(
                 f"body '{body}' of {elements.mesh.NAME} of order {elements.order} cannot be incompressible; "
-                "use tetrahedra or triangles of order 1, or a law with poisson: 0.49"
+                "use tetrahedra, hexahedra or triangles of order 1, or a law with poisson: 0.49"
             )
         self._pattern, self._cells = elements.pattern, elements.elements
-        self._is_plane = isinstance(elements.mesh, TriMesh)
+        self._mesh_type = type(elements.mesh)
         self._parallel = elements.node_count >= PARALLEL_FROM
         corners = self._pattern.corners
         self._element_volume = np.zeros(elements.element_count)
@@ -50,13 +50,18 @@ class OneRing:
 
     def volumes(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the node volumes [m3] at positions x [n, 3], shape [n]."""
-        geometry = kernels.triangle_areas if self._is_plane else kernels.tet_volumes
-        geometry.variant(self._parallel)(x, self._cells, self._element_volume, self._gradient)
-        p, out = self._pattern, np.empty(len(x))
+        out = (self._element_volume, self._gradient)
+        if issubclass(self._mesh_type, HexMesh):
+            kernels.hex_volumes.variant(self._parallel)(x, self._cells, HexMesh.FACES, *out)
+        else:
+            is_plane = issubclass(self._mesh_type, TriMesh)
+            geometry = kernels.triangle_areas if is_plane else kernels.tet_volumes
+            geometry.variant(self._parallel)(x, self._cells, *out)
+        p, volumes = self._pattern, np.empty(len(x))
         kernels.node_volumes.variant(self._parallel)(
-            p.inc_indptr, p.inc_codes, p.corners, self._element_volume, out
+            p.inc_indptr, p.inc_codes, p.corners, self._element_volume, volumes
         )
-        return out
+        return volumes
 
     def update(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Set the operators at positions x [n, 3], and return the node volumes [m3] there."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numba import prange, uint32, uint64
 
 from continua.numerics import inline, kernel, kernel_pair
@@ -50,6 +51,53 @@ def triangle_areas(x, cells, volume, gradient):
             for d in range(3):
                 g[d] = -(g[3 + d] + g[6 + d])
             volume[e] = 0.5 * (a0 * b1 - a1 * b0)
+
+
+@inline
+def _add_triangle(y, g, a, b, c):
+    """Add the gradient of det(y_a, y_b, y_c) / 12 to g [24], and return that determinant."""
+    a0, a1, a2 = y[3 * a], y[3 * a + 1], y[3 * a + 2]
+    b0, b1, b2 = y[3 * b], y[3 * b + 1], y[3 * b + 2]
+    c0, c1, c2 = y[3 * c], y[3 * c + 1], y[3 * c + 2]
+    n0, n1, n2 = b1 * c2 - b2 * c1, b2 * c0 - b0 * c2, b0 * c1 - b1 * c0
+    g[3 * a] += n0 / 12.0
+    g[3 * a + 1] += n1 / 12.0
+    g[3 * a + 2] += n2 / 12.0
+    g[3 * b] += (c1 * a2 - c2 * a1) / 12.0
+    g[3 * b + 1] += (c2 * a0 - c0 * a2) / 12.0
+    g[3 * b + 2] += (c0 * a1 - c1 * a0) / 12.0
+    g[3 * c] += (a1 * b2 - a2 * b1) / 12.0
+    g[3 * c + 1] += (a2 * b0 - a0 * b2) / 12.0
+    g[3 * c + 2] += (a0 * b1 - a1 * b0) / 12.0
+    return (a0 * n0 + a1 * n1 + a2 * n2) / 12.0
+
+
+@kernel_pair
+def hex_volumes(x, cells, faces, volume, gradient):
+    """Set the signed volume of every trilinear hexahedron, and its gradient in the node positions [m, 24].
+
+    The flux through a bilinear face is the mean of those through its two divisions into triangles.
+    """
+    m = cells.shape[0]
+    for c in prange((m + CHUNK - 1) // CHUNK):
+        y = np.zeros(24)
+        for e in range(c * CHUNK, min(m, (c + 1) * CHUNK)):
+            g = gradient[e]
+            for k in range(8):
+                for d in range(3):
+                    y[3 * k + d] = x[cells[e, k], d] - x[cells[e, 0], d]
+                    g[3 * k + d] = 0.0
+            total = 0.0
+            for f in range(6):
+                i, j, k, l = faces[f, 0], faces[f, 1], faces[f, 2], faces[f, 3]
+                total += _add_triangle(y, g, i, j, k) + _add_triangle(y, g, i, k, l)
+                total += _add_triangle(y, g, i, j, l) + _add_triangle(y, g, j, k, l)
+            for d in range(3):
+                rest = 0.0
+                for k in range(1, 8):
+                    rest += g[3 * k + d]
+                g[d] = -rest
+            volume[e] = total
 
 
 @kernel_pair
