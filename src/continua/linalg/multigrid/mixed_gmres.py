@@ -20,7 +20,7 @@ from continua.linalg.pressure_term import PressureTerm, SchurComplement
 
 __all__ = ["MixedGMRES"]
 
-_RESTART = 60  # vectors that are kept
+_RESTART = 100  # vectors that are kept
 _CHECK = 3  # iterations between two looks at the residual of A u = b
 _STALLED = 2  # restarts without a smaller residual
 

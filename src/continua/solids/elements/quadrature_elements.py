@@ -47,6 +47,7 @@ class QuadratureElements:
         means: Averages the change of volume, so that nearly incompressible elements do not lock; None if they are
             integrated in full.
         averages: Whether the law has a part that is averaged.
+        point_constants: Then the constants of the law at every point, with the stress s as the last one, [m q, c + 1].
     """
 
     conservative = True
@@ -59,6 +60,7 @@ class QuadratureElements:
     pattern: BlockPattern
     means: ElementMeans | None = None
     averages = False
+    point_constants: NDArray[np.float64]
 
     def _integrate_at(
         self,
@@ -102,7 +104,7 @@ class QuadratureElements:
                 self.means.set_constants(own, averaged)
                 stress = np.zeros((self.weights.size, 1))
                 points = np.repeat(own, self.weights.shape[1], axis=0)
-                self._point_constants = np.concatenate([points, stress], axis=1)
+                self.point_constants = np.concatenate([points, stress], axis=1)
 
     def update(self, coefficients: NDArray[np.float64]) -> None:
         """Evaluate the law at every point for the given coefficients."""
@@ -149,14 +151,14 @@ class QuadratureElements:
         Also set the derivatives of the measure of volume by the deformation gradient, `measure_gradients` [m, q, 9].
         """
         count = self.weights.size
-        self._point_constants[:, -1] = stress.reshape(-1)
+        self.point_constants[:, -1] = stress.reshape(-1)
         _, kernel = self._law.mean_volume_kernels
         kernel.variant(self.parallel)(
             coefficients,
             self._point_elements,
             self._point_gradients,
             self.plane,
-            self._point_constants,
+            self.point_constants,
             None if self.plastic is None else self.plastic.reshape(count, 1, 9),
             True,
             self._records.reshape(count, 1, point_kernels.POINT),

@@ -19,13 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.errors import InputError
 from continua.linalg import BlockMatrix, LinearSolver, SolveReport
 from continua.materials import Law
 from continua.solids import mass_kernels
 from continua.solids.convergence import force_floor
 from continua.solids.elements.base import AssembledSystem, Elements
-from continua.solids.elements.quadrature_elements import NodalElements, QuadratureElements
 from continua.solids.integrators.discrete_gradient import DiscreteGradient
 from continua.solids.integrators.implicit import ImplicitIntegrator
 from continua.solids.integrators.integrator import BodyState, SolveCoroutine, StepInput
@@ -54,16 +52,6 @@ class EnergyMomentum(ImplicitIntegrator):
 
     def stepper(self, elements: Elements, solver: LinearSolver) -> EnergyMomentumStepper:
         """Return the stepper of a body with these elements."""
-        if isinstance(elements, NodalElements) and elements.plane_stress:
-            raise InputError(
-                "EnergyMomentum conserves no energy in plane stress, where the thickness has an energy of its own; use "
-                "Newmark, or plane strain"
-            )
-        if isinstance(elements, QuadratureElements) and elements.means is not None:
-            raise InputError(
-                "EnergyMomentum does not conserve the energy of a mean change of volume; use Newmark, or create the "
-                "body with volumetric='full'"
-            )
         return EnergyMomentumStepper(elements, solver, self.newton)
 
 
