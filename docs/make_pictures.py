@@ -454,6 +454,7 @@ def wait_for(port: int) -> None:
 
 FILMS: dict[str, dict[str, float]] = {
     "arm": {"seconds": 4.0},
+    "rolling": {"seconds": 2.0},
     "beam": {"seconds": 1.6},
     "bridge": {"seconds": 3.0},
     "jelly": {"seconds": 2.5},
@@ -506,6 +507,7 @@ STILLS = {
     "incline": 0.8,
     "muscle": 0.9,
     "plates": 0.65,
+    "rolling": 0.7,
     "smoke-sphere": 0.9,
     "split-block": 0.3,
     "squeeze": 0.35,

@@ -134,6 +134,7 @@ class StaticProblem(ShortRepr):
         start: Positions to start from [m], shape [n, 3].
         commit: Takes the positions [m] and the contact forces [N] of the equilibrium, shape [n, 3] each, and sets the
             velocities to zero.
+        contact_positions: Returns where the nodes touch others when the body is at x [n, 3] [m].
     """
 
     potential: StaticPotential
@@ -141,6 +142,7 @@ class StaticProblem(ShortRepr):
     support_mass: float
     start: NDArray[np.float64]
     commit: Callable[[NDArray[np.float64], NDArray[np.float64]], None]
+    contact_positions: Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
 class ContactBody(Protocol):

@@ -36,6 +36,42 @@ class BoundarySurface:
         )
         self.nodes = np.unique(self.triangles).astype(np.int32)
         self.areas = shares[self.nodes]
+        self._curved: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]] | None = None
+        shape = getattr(elements, "rest_shape", None)
+        if shape is not None and len(shape.curved):
+            self._curved = self._offsets(elements, shape.curved)
+
+    def _offsets(
+        self, elements: Elements, curved: NDArray[np.intp]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+        """Return the nodes of curved faces whose coefficients are off the surface, and how they follow corners.
+
+        Returns:
+            Nodes [s], corners of an element of each [s, 4], and weights of their positions in the offset [s, 4].
+        """
+        offsets = elements.rest_positions - elements.rest_coefficients
+        owner = np.full(elements.node_count, -1)
+        owner[elements.elements[curved]] = curved[:, None]
+        nodes = self.nodes[(offsets[self.nodes] != 0.0).any(axis=1) & (owner[self.nodes] >= 0)]
+        corners = elements.elements[owner[nodes], :4]
+        points = elements.rest_positions[corners]
+        inner = np.linalg.solve(np.swapaxes(points[:, 1:] - points[:, :1], 1, 2), offsets[nodes][:, :, None])[
+            :, :, 0
+        ]
+        return nodes, corners, np.concatenate([-inner.sum(axis=1, keepdims=True), inner], axis=1)
+
+    def contact_positions(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return where the nodes touch other bodies [m], shape [n, 3]: at rest, and under affine maps, the surface.
+
+        Contact moves the coefficients of nodes. Those of curved faces lie off the surface; each is shifted by its
+        distance from it at rest, which turns and stretches with the corners of its element.
+        """
+        if self._curved is None:
+            return coefficients
+        nodes, corners, weights = self._curved
+        positions = coefficients.copy()
+        positions[nodes] += np.einsum("sc,sci->si", weights, coefficients[corners])
+        return positions
 
     def closest_point(
         self, point: NDArray[np.float64], positions: NDArray[np.float64]

@@ -42,7 +42,7 @@ class SoftContactBody:
     @property
     def positions(self) -> NDArray[np.float64]:
         """Node positions [m], shape [n, 3]."""
-        return self._body._x
+        return self._body._surface.contact_positions(self._body._x)
 
     @property
     def velocities(self) -> NDArray[np.float64]:
@@ -51,7 +51,7 @@ class SoftContactBody:
 
     def positions_after(self, V: NDArray[np.float64], dt: float) -> NDArray[np.float64]:
         """Return the node positions [m] after `dt` [s] with velocities V [n, 3]."""
-        return self._body._x + dt * V
+        return self.positions + dt * V
 
     @property
     def contact_nodes(self) -> NDArray[np.int32]:
@@ -100,7 +100,14 @@ class SoftContactBody:
     def static_problem(self, obstacles: ColliderSet | None) -> StaticProblem:
         """Return the problem of its static equilibrium, for a common solve with other bodies."""
         potential, support_mass, start = static_potential(self._body, obstacles, self.surface.piece_count > 1)
-        return StaticProblem(potential, self._body._dirichlet, support_mass, start, self._commit_static)
+        return StaticProblem(
+            potential,
+            self._body._dirichlet,
+            support_mass,
+            start,
+            self._commit_static,
+            self._body._surface.contact_positions,
+        )
 
     def _commit_static(self, x: NDArray[np.float64], contact_forces: NDArray[np.float64]) -> None:
         body = self._body

@@ -523,7 +523,8 @@ def _at_rest(
     time, margin = body._environment.time, _NEAR * body._size
 
     def find(x: NDArray[np.float64]) -> ConstraintRows:
-        met = obstacles.query(x[nodes], time, 0.0).find_close(margin)
+        points = body._surface.contact_positions(x)[nodes]
+        met = obstacles.query(points, time, 0.0).find_close(margin)
         node = nodes[met.point].astype(np.int64)
         return contact_rows(
             met.normal,

@@ -331,6 +331,33 @@ def test_refinement_with_lumped_mass_keeps_momenta(order):
     np.testing.assert_allclose(momenta(), before, rtol=1e-10, atol=1e-9)
 
 
+@pytest.mark.parametrize("order", [2, 3])
+def test_a_ball_rests_on_its_surface(order):
+    """In steps and in `settle` a hard ball touches the floor with its surface, not with its control points."""
+    law = ct.Corotated(young=3e8, poisson=0.3, density=1000.0)
+    heights = []
+    for _ in range(2):
+        mesh = ct.mesh.sphere(0.5, 1).transformed(translate=(0.0, 0.5005, 0.0))
+        body = ct.SoftBody(mesh, material=law, order=order, damping=(10.0, 0.002), name="ball")
+        world = ct.World([body], colliders=[ct.Plane()])
+        if heights:
+            body.lock("all", "x")
+            body.lock("all", "z")
+            world.settle()
+        else:
+            for _ in range(40):
+                world.step(0.005)
+        heights.append(body.positions[:, 1].min())
+        assert abs(heights[-1]) < 1e-3
+        assert body._x[:, 1].min() < -0.05  # control points are below
+    assert abs(heights[0] - heights[1]) < 2e-4
+    body.reset()
+    stretch = np.array([[0.0, 1.0, 0.0], [-1.1, 0.0, 0.0], [0.0, 0.2, 0.9]])
+    touching = body._surface.contact_positions(body._x @ stretch)
+    nodes = np.unique(body.triangles)
+    np.testing.assert_allclose(touching[nodes], (body.rest_positions @ stretch)[nodes], atol=1e-13)
+
+
 def test_files_with_second_order_nodes_are_curved(tmp_path):
     """A frame of a curved body, read again, is the same curved body; at order 3 the same shape."""
     body = ct.SoftBody(ct.mesh.torus(1.0, 0.4, (1, 7)), material=LAW, order=2, name="ring")

@@ -171,12 +171,17 @@ class _StaticContactSolve:
                 rows.row += int(start)
                 rows.key += int(start) * 2**33
                 parts.append(rows)
-        found = self._surfaces.find_close(positions, positions, self._time, 1.0, self.starts[:-1])
+        places = self._contact_positions(positions)
+        found = self._surfaces.find_close(places, places, self._time, 1.0, self.starts[:-1])
         return _without_friction(join_rows([*parts, found]))
+
+    def _contact_positions(self, positions: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+        """Return where the nodes of each body touch others when the bodies are at these positions."""
+        return [problem.contact_positions(own) for problem, own in zip(self.problems, positions, strict=True)]
 
     def _direction(self, x: NDArray[np.float64], rows: ConstraintRows) -> NDArray[np.float64] | None:
         """Return Newton's direction with contacts as constraints; the potentials get their forces."""
-        combined, positions = self.total, self.total.parts(x)
+        combined, positions = self.total, self._contact_positions(self.total.parts(x))
         bare = [one.rhs - one.push for one in combined.terms]
         tolerance = max(1e-3 * self._last_step, 1e-11 * self.size) if self._last_step else 1e-4 * self.size
         # solves may be relative to smaller forces than their right-hand side
