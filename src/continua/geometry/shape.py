@@ -39,6 +39,7 @@ class Shape:
         deforms: Whether the shape itself changes with time; it then has no pose, see `AnimatedMeshShape`.
         friction: Coulomb's friction coefficient; None uses the world's, see `Contact`.
         restitution: Coefficient of restitution; None uses the world's.
+        contact_angle: Contact angle of particle fluids with surface tension [deg]; None uses the fluid's.
         name: Name by which the pairs of `Contact` refer to the shape.
         motion: Prescribed rigid motion; None keeps the shape at rest.
     """
@@ -47,16 +48,20 @@ class Shape:
     deforms: ClassVar[bool] = False
     friction: float | None = None
     restitution: float | None = None
+    contact_angle: float | None = None
     name: str = ""
     motion: Motion | None = None
 
     def check_options(self) -> None:
-        """Raise InputError if friction, restitution, name or motion are not valid."""
+        """Raise InputError if friction, restitution, contact angle, name or motion are not valid."""
         if self.motion is not None:
             instance_of(self.motion, Motion, f"a {self.kind}'s motion")
         self._set("name", name(self.name, f"a {self.kind}'s name"))
         self._set("friction", check_coefficient(self.friction, f"a {self.kind}'s friction"))
         self._set("restitution", check_coefficient(self.restitution, f"a {self.kind}'s restitution", 1.0))
+        if self.contact_angle is not None:
+            what = f"a {self.kind}'s contact_angle"
+            self._set("contact_angle", number(self.contact_angle, what, low=0.0, high=180.0, unit="degrees"))
 
     def _set(self, key: str, value: object) -> None:
         """Set an attribute while the shape is made."""

@@ -65,6 +65,7 @@ def build_collider(scene: Scene, spec: Any, *key: str | int) -> Shape:
     answer: dict[str, Any] = {
         "friction": spec.friction,
         "restitution": spec.restitution,
+        "contact_angle": getattr(spec, "contact_angle", None),
         "name": spec.name or "",
     }
     with scene.at(*key):

@@ -16,7 +16,7 @@ __all__ = ["build_fluid", "describe_fluid"]
 
 _SOLVERS: dict[str, Any] = {"dfsph": sph.DFSPH, "iisph": sph.IISPH, "pcisph": sph.PCISPH, "pbf": sph.PBF}
 _SAME = (
-    "name", "particle_radius", "density", "viscosity", "surface_tension", "velocity", "max_dt", "cfl",
+    "name", "particle_radius", "density", "viscosity", "surface_tension", "contact_angle", "velocity", "max_dt", "cfl",
     "xsph", "wall_friction", "wall_drag", "max_particles",
 )  # fmt: skip
 

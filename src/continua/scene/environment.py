@@ -41,6 +41,13 @@ class _Obstacle(Model):
     restitution: Number | None = option(
         "Coefficient of restitution; by default that of `contact`.", None, ge=0, le=1
     )
+    contact_angle: Number | None = option(
+        "Contact angle of particle fluids with surface tension; by default the fluid's.",
+        None,
+        unit="degrees",
+        ge=0,
+        le=180,
+    )
     motion: Motion | None = option("Prescribed motion; at rest by default.", None)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.validation import check_memory, number, rows3, unit_vector, vector3
+from continua.validation import check_memory, number, rows3, unit_vector, vector3, whole_number
 
 __all__ = ["Drain", "Emitter"]
 
@@ -49,6 +49,7 @@ class Emitter:
 
     def check_particles(self, diameter: float) -> None:
         """Raise InputError if particles of a diameter [m] are wider than the opening."""
+        diameter = _diameter(diameter)
         if 2.0 * self.radius < diameter * (1.0 - 1e-9):
             raise InputError(
                 f"an emitter of radius {self.radius:g} m is narrower than a particle of radius {0.5 * diameter:g} m; "
@@ -81,7 +82,8 @@ class Emitter:
 
     def layer_age(self, index: int, time: float, diameter: float) -> float:
         """Return for how long layer `index` has been out of the opening at `time` [s]; negative before."""
-        spacing = self.layer_spacing(diameter)
+        spacing, time = self.layer_spacing(diameter), number(time, "the time of an emitter")
+        index = whole_number(index, "the number of a layer", low=0)
         return time - self.start - (index + 0.5) * spacing / self.speed
 
     def contains(self, points: NDArray[np.float64], time: float, diameter: float) -> NDArray[np.bool_]:
