@@ -178,7 +178,7 @@ class Fluid(Model):
         "CFL number: fraction of a particle diameter that the fastest particle moves per sub-step.",
         0.4,
         gt=0,
-        le=2,
+        le=1,
     )
     xsph: Number = option(
         "XSPH coefficient: fraction by which velocities are smoothed per sub-step.", 0.0, ge=0, le=1

@@ -37,8 +37,9 @@ from continua.validation import (
 from continua.validation import color as check_color
 from continua.validation import name as check_name
 
-__all__ = ["BYTES_PER_PARTICLE", "Fluid"]
+__all__ = ["BYTES_PER_PARTICLE", "DEFAULT_MAX_DT", "Fluid"]
 
+DEFAULT_MAX_DT = 0.005  # s
 BYTES_PER_PARTICLE = 800  # state, scratch and neighbour lists, with a margin
 
 
@@ -69,8 +70,8 @@ class Fluid(KeepsReadOnlyArrays):
             or `BoundaryParticles` with options.
         wall_friction: Coulomb's friction coefficient of walls and bodies; 0 means free slip.
         wall_drag: Friction coefficient per slip speed [s/m]: the coefficient is wall_drag times the speed.
-        max_dt: Longest sub-step [s].
-        cfl: Fraction of a particle diameter that the fastest particle moves in a sub-step.
+        max_dt: Longest sub-step [s]. Gravity may move a particle by at most its diameter in it.
+        cfl: Fraction of a particle diameter that the fastest particle moves in a sub-step, at most 1.
         xsph: XSPH coefficient from 0 to 1: how much velocities are smoothed in each sub-step.
         max_particles: Largest number of particles, at which emitters stop. By default what memory allows.
         color: RGB in 0..1 for plain pictures.
@@ -96,7 +97,7 @@ class Fluid(KeepsReadOnlyArrays):
         boundary: str | BoundaryMethod = "particles",
         wall_friction: float = 0.0,
         wall_drag: float = 0.0,
-        max_dt: float = 0.005,
+        max_dt: float = DEFAULT_MAX_DT,
         cfl: float = 0.4,
         xsph: float = 0.0,
         max_particles: int | None = None,
@@ -113,6 +114,10 @@ class Fluid(KeepsReadOnlyArrays):
             contact_angle, "a fluid's contact_angle", low=0.0, high=180.0, unit="degrees"
         )
         self.max_dt, self.cfl = _positive(max_dt, "max_dt"), _positive(cfl, "cfl")
+        if self.cfl > 1.0:
+            raise InputError(
+                f"a fluid's cfl must be at most 1, not {self.cfl:g}: particles would pass each other in a sub-step"
+            )
         self.xsph = _non_negative(xsph, "xsph")
         self.wall_friction = _non_negative(wall_friction, "wall_friction")
         self.wall_drag = _non_negative(wall_drag, "wall_drag")

@@ -20,7 +20,7 @@ from continua.numerics import all_finite
 from continua.numerics.timers import timed
 from continua.registry import register_system
 from continua.sph import motion_kernels
-from continua.sph.boundary.checks import check_clearance, check_emitters, check_start
+from continua.sph.boundary.checks import check_clearance, check_emitters, check_longest_step, check_start
 from continua.sph.boundary.interface import Boundary, FluidState
 from continua.sph.boundary.model import BoundarySums
 from continua.sph.boundary.rigid import RigidBoundary, make_boundary_model
@@ -40,6 +40,7 @@ _MIN_DT_FRACTION = 1e-4  # of max_dt; speeds that need shorter sub-steps mean th
 _PRESSURE_SPEED_FACTOR = (
     0.75  # times sqrt(2 p / rho), p the mean pressure, is the smallest speed for the CFL rule
 )
+_NO_WALLS = "there are no colliders: the fluid falls for ever; add a plane or a box with inside: true"
 _DEEP_PENETRATION = 0.05  # of the diameter; shallower particles rest on the boundary
 _OVERLAP_LIMITS = (
     (0.6, 1),
@@ -129,6 +130,9 @@ class FluidSystem(System):
         self.diameter = first.diameter
         self.radius = 2.0 * self.diameter
         starts = np.concatenate([fluid.positions for fluid in self.fluids])
+        check_longest_step(
+            first.name, first.max_dt, self.diameter, float(np.linalg.norm(self.environment.gravity))
+        )
         refuse_deforming(self.colliders, f"the fluid '{first.name}'")
         for shape in self.colliders:
             check_clearance(shape, self.diameter)
@@ -141,6 +145,9 @@ class FluidSystem(System):
             0.5 * (starts.min(axis=0) + starts.max(axis=0)) if len(starts) else self._first_emitter_center()
         )
         self.origin = self.radius * np.round(center / self.radius)
+        falls = not self.colliders and bool(np.any(self.environment.gravity))
+        for fluid in self.fluids:
+            fluid.notes = (_NO_WALLS,) if falls else ()
         self._scratch = BoundarySums()
         self._withheld = [0] * len(self.fluids)  # particles that emitters could not add in this step
         self.forces = _make_forces(self.fluids)
@@ -154,6 +161,8 @@ class FluidSystem(System):
         for fluid in self.fluids:
             check_start([boundary], fluid.name, fluid.positions, self.diameter, self.environment.time)
         self.boundaries.append(boundary)
+        for fluid in self.fluids:
+            fluid.notes = ()
 
     # initial state
 
