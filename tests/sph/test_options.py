@@ -4,6 +4,7 @@ import pytest
 
 import continua as ct
 from continua.errors import InputError
+from continua.scene import parse_scene
 
 CORNERS = ((0.0, 0.0, 0.0), (0.2, 0.2, 0.2))
 
@@ -34,3 +35,22 @@ def test_a_fluid_without_walls_says_so():
         fluid = water()
         ct.World([fluid], **options)
         assert fluid.notes == ()
+
+
+def test_errors_of_a_scene_name_the_body_the_collider_and_the_line():
+    text = """bodies:
+  - {type: fluid, name: oil, particle_radius: 0.02, block: {min: [0, 0, 0], max: [0.2, 0.2, 0.2]}}
+  - type: fluid
+    name: water
+    particle_radius: 0.02
+    block: {min: [1, -0.5, 0], max: [1.2, -0.3, 0.2]}
+colliders:
+  - {type: sphere, center: [5, 5, 5], radius: 0.5}
+  - {type: plane}
+"""
+    with pytest.raises(InputError) as caught:
+        parse_scene(text, label="scene.yaml").build()
+    assert str(caught.value).startswith("scene.yaml:3: bodies[1]: ")
+    assert "'water' start inside a plane (collider 2)" in str(caught.value)
+    with pytest.raises(InputError, match=r"a plane \(collider 'floor'\)"):
+        parse_scene(text.replace("{type: plane}", "{type: plane, name: floor}")).build()

@@ -110,22 +110,22 @@ class Drain:
     """A box in which fluid is removed.
 
     Attributes:
-        low: Smallest coordinates [m].
-        high: Largest coordinates [m].
+        min: Smallest coordinates [m].
+        max: Largest coordinates [m].
     """
 
-    low: tuple[float, float, float]
-    high: tuple[float, float, float]
+    min: tuple[float, float, float]
+    max: tuple[float, float, float]
 
     def __post_init__(self) -> None:
-        low, high = vector3(self.low, "a drain's low corner"), vector3(self.high, "a drain's high corner")
+        low, high = vector3(self.min, "a drain's min"), vector3(self.max, "a drain's max")
         if not (low < high).all():
-            raise InputError("a drain's high corner must lie above its low corner along every axis")
+            raise InputError("a drain's max must lie above its min along every axis")
 
     def contains(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return which points [n, 3] are in the drain."""
         points = rows3(points, "points")
-        within = (points >= np.asarray(self.low)) & (points <= np.asarray(self.high))
+        within = (points >= np.asarray(self.min)) & (points <= np.asarray(self.max))
         return np.asarray(within.all(axis=1))
 
 

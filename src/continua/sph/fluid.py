@@ -40,7 +40,7 @@ from continua.validation import name as check_name
 __all__ = ["BYTES_PER_PARTICLE", "DEFAULT_MAX_DT", "Fluid"]
 
 DEFAULT_MAX_DT = 0.005  # s
-BYTES_PER_PARTICLE = 800  # state, scratch and neighbour lists, with a margin
+BYTES_PER_PARTICLE = 1200  # state, scratch, neighbour lists, and frames that are written
 
 
 class Fluid(KeepsReadOnlyArrays):

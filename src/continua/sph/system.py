@@ -140,6 +140,11 @@ class FluidSystem(System):
             RigidBoundary(shape, make_boundary_model(shape, self.radius, first.boundary))
             for shape in self.colliders
         ]
+        for number, (shape, boundary) in enumerate(zip(self.colliders, self.boundaries, strict=True), 1):
+            if shape.name:
+                boundary.name += f" (collider '{shape.name}')"
+            elif len(self.colliders) > 1:
+                boundary.name += f" (collider {number})"
         self._check_start(starts)
         center = (
             0.5 * (starts.min(axis=0) + starts.max(axis=0)) if len(starts) else self._first_emitter_center()
