@@ -248,12 +248,16 @@ def info(
         ),
     ],
     settings: Settings = None,
+    probe: Annotated[
+        bool,
+        typer.Option("--probe", help="Build a scene and run a few steps to estimate how long a run takes."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Describe a mesh, a scene or a checkpoint."""
     from continua.cli.info import describe
 
-    describe(file, settings or (), as_json=as_json)
+    describe(file, settings or (), probe=probe, as_json=as_json)
 
 
 @app.command()

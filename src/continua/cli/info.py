@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import time as clock
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,14 +22,16 @@ __all__ = ["describe", "make_mesh"]
 
 SCENES = {".yaml", ".yml"}
 CHECKPOINTS = {".h5", ".hdf5"}
+_PROBE_STEPS, _PROBE_SECONDS = 20, 10.0
 
 
-def describe(file: str, settings: Sequence[str] = (), *, as_json: bool = False) -> None:
+def describe(file: str, settings: Sequence[str] = (), *, probe: bool = False, as_json: bool = False) -> None:
     """Print a summary of a mesh, a scene, a distance field or a checkpoint.
 
     Args:
         file: The file, or the name of a shipped scene.
         settings: Other options of a scene, as given by `--set`.
+        probe: Whether a few steps of a scene are run to estimate the duration.
         as_json: Print JSON instead of text.
     """
     from continua.scene import shipped_scenes
@@ -38,8 +41,10 @@ def describe(file: str, settings: Sequence[str] = (), *, as_json: bool = False) 
     if is_scene or (not suffix and not os.path.lexists(file)):
         from continua.cli.scenes import load
 
-        _describe_scene(load(file, settings), as_json)
+        _describe_scene(load(file, settings), as_json, probe)
         return
+    if probe:
+        raise InputError(f"runs a scene, and {file} is none", where="--probe")
     if settings:
         raise InputError(f"changes the options of a scene, and {file} is none", where="--set")
     if suffix == ".sdf":
@@ -131,16 +136,19 @@ def _print_notes(mesh: TetMesh | HexMesh | SurfaceMesh) -> None:
         print(f"  note: {note}")
 
 
-def _describe_scene(scene: Scene, as_json: bool) -> None:
+def _describe_scene(scene: Scene, as_json: bool, probe: bool) -> None:
     from continua.scene.cost import BASE_MEMORY, estimate_cost, time_text
 
     cost = estimate_cost(scene)
+    if probe:
+        cost.check_memory()
     bodies = [
         (body, _summary(scene, number, large=cost.is_large)) for number, body in enumerate(scene.bodies)
     ]
     dofs = sum(about.unknowns for _, about in bodies)
     memory = sum(about.memory for _, about in bodies)
     frames, steps_per_frame, dt = _plan(scene)
+    duration = _probe(scene, dt) * frames * steps_per_frame if probe else None
     if as_json:
         print_json(
             {
@@ -166,6 +174,7 @@ def _describe_scene(scene: Scene, as_json: bool) -> None:
                 "unknowns": dofs,
                 "memory_bytes": round(BASE_MEMORY + memory),
                 "start_seconds": round(cost.seconds, 3),
+                "run_seconds": None if duration is None else round(duration, 3),
                 "estimated": cost.is_large,
             }
         )
@@ -193,12 +202,25 @@ def _describe_scene(scene: Scene, as_json: bool) -> None:
             ("unknowns", "-" if cost.is_large else f"{dofs:,}"),
             ("memory", f"about {bytes_text(BASE_MEMORY + memory)}"),
             ("start", f"about {time_text(cost.seconds)}" if cost.seconds >= 1.0 else time_text(cost.seconds)),
+            *([] if duration is None else [("duration", f"about {time_text(duration)}, without files")]),
         ],
     )
     if cost.is_large:
         print(f"\n  note: the scene needs {cost}; its meshes were not made to describe it")
         if not cost.fits:
             print("  note: this machine does not have so much memory; use coarser meshes")
+
+
+def _probe(scene: Scene, dt: float) -> float:
+    """Return the wall time of a step [s], from a few steps after the first, which compiles and starts cold."""
+    with status("running a few steps"):
+        world = scene.build()
+        world.step(dt)
+        started, taken = clock.perf_counter(), 0
+        while taken < _PROBE_STEPS and (taken < 2 or clock.perf_counter() - started < _PROBE_SECONDS):
+            world.step(dt)
+            taken += 1
+        return (clock.perf_counter() - started) / taken
 
 
 def _summary(scene: Scene, number: int, *, large: bool) -> BodySummary:

@@ -40,6 +40,7 @@ class Shape:
         friction: Coulomb's friction coefficient; None uses the world's, see `Contact`.
         restitution: Coefficient of restitution; None uses the world's.
         slip: Slip length of particle fluids [m], see `continua.Fluid`; None uses the fluid's `wall_slip`.
+        contact_angle: Contact angle of particle fluids with surface tension [deg]; None uses the fluid's.
         name: Name by which the pairs of `Contact` refer to the shape.
         motion: Prescribed rigid motion; None keeps the shape at rest.
     """
@@ -49,11 +50,12 @@ class Shape:
     friction: float | None = None
     restitution: float | None = None
     slip: float | None = None
+    contact_angle: float | None = None
     name: str = ""
     motion: Motion | None = None
 
     def check_options(self) -> None:
-        """Raise InputError if friction, restitution, slip, name or motion are not valid."""
+        """Raise InputError if friction, restitution, slip, contact angle, name or motion are not valid."""
         if self.motion is not None:
             instance_of(self.motion, Motion, f"a {self.kind}'s motion")
         self._set("name", name(self.name, f"a {self.kind}'s name"))
@@ -62,6 +64,9 @@ class Shape:
         if self.slip is not None:
             what = f"a {self.kind}'s slip"
             self._set("slip", number(self.slip, what, low=0.0, unit="m", infinite=True))
+        if self.contact_angle is not None:
+            what = f"a {self.kind}'s contact_angle"
+            self._set("contact_angle", number(self.contact_angle, what, low=0.0, high=180.0, unit="degrees"))
 
     def _set(self, key: str, value: object) -> None:
         """Set an attribute while the shape is made."""

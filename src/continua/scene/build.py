@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from continua.errors import InputError
 from continua.numerics.progress import report_progress, stage
 from continua.registry import body_kind
 from continua.scene.build_changes import schedule_changes
@@ -32,20 +33,32 @@ def build_world(scene: Scene) -> World:
     report_progress(1.0, "building the world")
     joints = build_joints(scene, bodies)
     with scene.at():
+        colliders = [build_collider(scene, spec, "colliders", k) for k, spec in enumerate(scene.colliders)]
+        contact, wind = build_contact(scene.contact), build_wind(scene)
+    try:
         world = World(
             bodies,
             gravity=scene.gravity,
             dt=scene.dt,
-            colliders=[build_collider(scene, spec, "colliders", k) for k, spec in enumerate(scene.colliders)],
-            contact=build_contact(scene.contact),
+            colliders=colliders,
+            contact=contact,
             joints=joints,
-            wind=build_wind(scene),
+            wind=wind,
             start_at_equilibrium=scene.start_at_equilibrium,
             fields=scene.output.fields,
             name=scene.name,
         )
+    except InputError as error:
+        with scene.at(*_named_body(scene, error)):
+            raise
     schedule_changes(scene, world)
     return world
+
+
+def _named_body(scene: Scene, error: InputError) -> tuple[str | int, ...]:
+    """Return the key of the first body that an error names, or that of the scene."""
+    named = [number for number, spec in enumerate(scene.bodies) if f"'{spec.name}'" in str(error)]
+    return ("bodies", named[0]) if named else ()
 
 
 def build_body(scene: Scene, number: int) -> Any:

@@ -66,6 +66,7 @@ def build_collider(scene: Scene, spec: Any, *key: str | int) -> Shape:
         "friction": spec.friction,
         "restitution": spec.restitution,
         "slip": spec.slip,
+        "contact_angle": spec.contact_angle,
         "name": spec.name or "",
     }
     with scene.at(*key):

@@ -9,6 +9,7 @@ from continua.registry import BodySummary
 from continua.scene import fluids
 from continua.scene.build_environment import rgb, to_inf
 from continua.scene.build_mesh import transformed_mesh
+from continua.scene.cost import fluid_memory
 from continua.scene.models import Scene
 from continua.sph.boundary import BOUNDARY_METHODS
 
@@ -16,7 +17,7 @@ __all__ = ["build_fluid", "describe_fluid"]
 
 _SOLVERS: dict[str, Any] = {"dfsph": sph.DFSPH, "iisph": sph.IISPH, "pcisph": sph.PCISPH, "pbf": sph.PBF}
 _SAME = (
-    "name", "particle_radius", "density", "viscosity", "surface_tension", "velocity", "max_dt", "cfl",
+    "name", "particle_radius", "density", "viscosity", "surface_tension", "contact_angle", "velocity", "max_dt", "cfl",
     "xsph", "wall_friction", "wall_drag", "wall_slip", "max_particles",
 )  # fmt: skip
 
@@ -48,7 +49,8 @@ def describe_fluid(scene: Scene, number: int) -> BodySummary:
     """Return what `continua info` tells of a fluid."""
     spec, count = scene.bodies[number], build_fluid(scene, number).node_count
     material = f"fluid, {spec.viscosity:g} Pa s, {spec.density:g} kg/m³"
-    return BodySummary(f"{count:,} particles", 3 * count, material, memory=count * sph.BYTES_PER_PARTICLE)
+    memory = fluid_memory(scene, number, count)
+    return BodySummary(f"{count:,} particles", 3 * count, material, memory=round(memory))
 
 
 def _boundary(spec: fluids.FluidBoundary) -> str | sph.DensityMap | sph.VolumeMap | sph.BoundaryParticles:

@@ -26,6 +26,7 @@ __all__ = [
     "estimate_fluid",
     "estimate_grid_fluid",
     "estimate_soft",
+    "fluid_memory",
     "soft_memory",
 ]
 
@@ -52,6 +53,7 @@ _FILL_SECONDS = 1e-3  # s per tetrahedron to fill a surface
 _DEFAULT_EDGE = 1.0 / 20.0  # of the diagonal of the bounding box
 _BYTES_PER_ELEMENT = 50.0  # of a mesh file
 _LIQUID_BYTES_PER_CELL = 8 * 150  # eight particles in a cell that is full
+_PARTICLE_PICTURE_BYTES = 480e6  # to draw particles; hardly depends on their number
 _SECONDS_PER_PARTICLE = 2e-5
 _SECONDS_PER_CELL = 3e-6
 _SURFACE_FILES = {".stl", ".obj", ".ply", ".off", ".glb", ".gltf"}
@@ -166,7 +168,16 @@ def estimate_fluid(scene: Scene, number: int) -> BodyCost:
         # of a mesh that is scaled to a size only the cube around it is known
         volume += place.scale**3 * _volume(spec.mesh, scene) if place.size is None else place.size**3
     count = volume / (2.0 * spec.particle_radius) ** 3
-    return BodyCost(count, "particles", count * BYTES_PER_PARTICLE, count * _SECONDS_PER_PARTICLE)
+    return BodyCost(count, "particles", fluid_memory(scene, number, count), count * _SECONDS_PER_PARTICLE)
+
+
+def fluid_memory(scene: Scene, number: int, count: float) -> float:
+    """Return the peak memory of a run [bytes] for `count` particles in body `number`.
+
+    That of the picture is counted with the first fluid.
+    """
+    first = next(k for k, body in enumerate(scene.bodies) if body.type == scene.bodies[number].type)
+    return count * BYTES_PER_PARTICLE + (_PARTICLE_PICTURE_BYTES if number == first else 0.0)
 
 
 def estimate_grid_fluid(scene: Scene, number: int) -> BodyCost:

@@ -44,6 +44,13 @@ class _Obstacle(Model):
     slip: Number | None = option(
         "Slip length of particle fluids; by default the fluid's `wall_slip`.", None, unit="m", ge=0
     )
+    contact_angle: Number | None = option(
+        "Contact angle of particle fluids with surface tension; by default the fluid's.",
+        None,
+        unit="degrees",
+        ge=0,
+        le=180,
+    )
     motion: Motion | None = option("Prescribed motion; at rest by default.", None)
 
 

@@ -149,7 +149,18 @@ class Fluid(Model):
         "Dynamic viscosity: 0.001 is water, 10 honey.", 0.001, unit="Pa·s", ge=0, le=1e9
     )
     surface_tension: Number = option(
-        "Coefficient of cohesion and curvature; about 1 for water.", 0.0, ge=0, le=1e6
+        "Surface tension: 0.072 for water. It matters for drops of millimetres, and limits the sub-step.",
+        0.0,
+        unit="N/m",
+        ge=0,
+        le=1e6,
+    )
+    contact_angle: Number = option(
+        "Angle between free surface and walls, within the fluid; with surface tension. Colliders may have their own.",
+        90.0,
+        unit="degrees",
+        ge=0,
+        le=180,
     )
     velocity: Vector = option("Velocity at time 0.", (0.0, 0.0, 0.0), unit="m/s")
     emitters: list[Emitter] = option("Nozzles through which fluid enters.", [], max_length=100)
@@ -174,7 +185,7 @@ class Fluid(Model):
         "CFL number: fraction of a particle diameter that the fastest particle moves per sub-step.",
         0.4,
         gt=0,
-        le=2,
+        le=1,
     )
     xsph: Number = option(
         "XSPH coefficient: fraction by which velocities are smoothed per sub-step.", 0.0, ge=0, le=1

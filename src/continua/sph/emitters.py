@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.validation import check_memory, number, rows3, unit_vector, vector3
+from continua.validation import check_memory, number, rows3, unit_vector, vector3, whole_number
 
 __all__ = ["Drain", "Emitter"]
 
@@ -49,6 +49,7 @@ class Emitter:
 
     def check_particles(self, diameter: float) -> None:
         """Raise InputError if particles of a diameter [m] are wider than the opening."""
+        diameter = _diameter(diameter)
         if 2.0 * self.radius < diameter * (1.0 - 1e-9):
             raise InputError(
                 f"an emitter of radius {self.radius:g} m is narrower than a particle of radius {0.5 * diameter:g} m; "
@@ -81,7 +82,8 @@ class Emitter:
 
     def layer_age(self, index: int, time: float, diameter: float) -> float:
         """Return for how long layer `index` has been out of the opening at `time` [s]; negative before."""
-        spacing = self.layer_spacing(diameter)
+        spacing, time = self.layer_spacing(diameter), number(time, "the time of an emitter")
+        index = whole_number(index, "the number of a layer", low=0)
         return time - self.start - (index + 0.5) * spacing / self.speed
 
     def contains(self, points: NDArray[np.float64], time: float, diameter: float) -> NDArray[np.bool_]:
@@ -108,22 +110,22 @@ class Drain:
     """A box in which fluid is removed.
 
     Attributes:
-        low: Smallest coordinates [m].
-        high: Largest coordinates [m].
+        min: Smallest coordinates [m].
+        max: Largest coordinates [m].
     """
 
-    low: tuple[float, float, float]
-    high: tuple[float, float, float]
+    min: tuple[float, float, float]
+    max: tuple[float, float, float]
 
     def __post_init__(self) -> None:
-        low, high = vector3(self.low, "a drain's low corner"), vector3(self.high, "a drain's high corner")
+        low, high = vector3(self.min, "a drain's min"), vector3(self.max, "a drain's max")
         if not (low < high).all():
-            raise InputError("a drain's high corner must lie above its low corner along every axis")
+            raise InputError("a drain's max must lie above its min along every axis")
 
     def contains(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return which points [n, 3] are in the drain."""
         points = rows3(points, "points")
-        within = (points >= np.asarray(self.low)) & (points <= np.asarray(self.high))
+        within = (points >= np.asarray(self.min)) & (points <= np.asarray(self.max))
         return np.asarray(within.all(axis=1))
 
 

@@ -37,9 +37,10 @@ from continua.validation import (
 from continua.validation import color as check_color
 from continua.validation import name as check_name
 
-__all__ = ["BYTES_PER_PARTICLE", "Fluid"]
+__all__ = ["BYTES_PER_PARTICLE", "DEFAULT_MAX_DT", "Fluid"]
 
-BYTES_PER_PARTICLE = 800  # state, scratch and neighbour lists, with a margin
+DEFAULT_MAX_DT = 0.005  # s
+BYTES_PER_PARTICLE = 1200  # state, scratch, neighbour lists, and frames that are written
 
 
 class Fluid(KeepsReadOnlyArrays):
@@ -47,7 +48,7 @@ class Fluid(KeepsReadOnlyArrays):
 
     Its initial particles are given by one of `block`, `mesh` and `points`, or come from emitters. All fluids of a world
     are one system of particles: they interact, and must agree in `particle_radius`, `solver`, `boundary`,
-    `max_dt`, `cfl`, `xsph`, `forces`, `wall_friction`, `wall_drag` and `wall_slip`.
+    `max_dt`, `cfl`, `xsph`, `forces`, `wall_friction`, `wall_drag`, `wall_slip` and `contact_angle`.
 
     Args:
         block: Two opposite corners of a block to fill [m].
@@ -57,7 +58,9 @@ class Fluid(KeepsReadOnlyArrays):
         density: Mass per volume at rest [kg/m3].
         viscosity: Dynamic viscosity [Pa s]; 0.001 is water, 10 honey. Where explicit steps would overshoot, it
             is implicit.
-        surface_tension: Coefficient of cohesion and curvature after Akinci; about 1 for water.
+        surface_tension: Surface tension against air [N/m]; 0.072 for water. It matters for drops of millimetres.
+        contact_angle: Angle between free surface and wall within the fluid [deg]: 90 is neutral, less wets. With
+            surface tension only; a shape's own `contact_angle` comes first.
         velocity: Initial velocity [m/s], one vector or one per particle.
         emitters: Where fluid enters.
         drains: Where fluid is removed.
@@ -69,8 +72,8 @@ class Fluid(KeepsReadOnlyArrays):
         wall_drag: Friction coefficient per slip speed [s/m]: the coefficient is wall_drag times the speed.
         wall_slip: Slip length of walls without a `slip` of their own, and of bodies [m]: how far behind the surface the
             velocity would be that of the wall. 0 is no slip, infinity free slip.
-        max_dt: Longest sub-step [s].
-        cfl: Fraction of a particle diameter that the fastest particle moves in a sub-step.
+        max_dt: Longest sub-step [s]. Gravity may move a particle by at most its diameter in it.
+        cfl: Fraction of a particle diameter that the fastest particle moves in a sub-step, at most 1.
         xsph: XSPH coefficient from 0 to 1: how much velocities are smoothed in each sub-step.
         max_particles: Largest number of particles, at which emitters stop. By default what memory allows.
         color: RGB in 0..1 for plain pictures.
@@ -87,6 +90,7 @@ class Fluid(KeepsReadOnlyArrays):
         density: float = 1000.0,
         viscosity: float = 0.001,
         surface_tension: float = 0.0,
+        contact_angle: float = 90.0,
         velocity: ArrayLike = (0.0, 0.0, 0.0),
         emitters: Sequence[Emitter] = (),
         drains: Sequence[Drain] = (),
@@ -96,7 +100,7 @@ class Fluid(KeepsReadOnlyArrays):
         wall_friction: float = 0.0,
         wall_drag: float = 0.0,
         wall_slip: float = 0.0,
-        max_dt: float = 0.005,
+        max_dt: float = DEFAULT_MAX_DT,
         cfl: float = 0.4,
         xsph: float = 0.0,
         max_particles: int | None = None,
@@ -109,7 +113,14 @@ class Fluid(KeepsReadOnlyArrays):
         self.density = _positive(density, "density")
         self.viscosity = _non_negative(viscosity, "viscosity")
         self.surface_tension = _non_negative(surface_tension, "surface_tension")
+        self.contact_angle = number(
+            contact_angle, "a fluid's contact_angle", low=0.0, high=180.0, unit="degrees"
+        )
         self.max_dt, self.cfl = _positive(max_dt, "max_dt"), _positive(cfl, "cfl")
+        if self.cfl > 1.0:
+            raise InputError(
+                f"a fluid's cfl must be at most 1, not {self.cfl:g}: particles would pass each other in a sub-step"
+            )
         self.xsph = _non_negative(xsph, "xsph")
         self.wall_friction = _non_negative(wall_friction, "wall_friction")
         self.wall_drag = _non_negative(wall_drag, "wall_drag")

@@ -41,6 +41,7 @@ class Particles(ShortRepr):
         density: Density relative to rest, shape [n].
         alpha: Inverse diagonal of the pressure system, shape [n].
         boundary: Contributions of all boundaries.
+        contact_cosine: Cosine of the contact angle at the boundaries near each particle, with surface tension only.
         max_speed: Largest speed at the start of the step [m/s].
         max_dt: Longest allowed step [s].
     """
@@ -55,6 +56,7 @@ class Particles(ShortRepr):
     ids: NDArray[np.int32]
     warm_start: dict[str, NDArray[np.float32]] = field(default_factory=dict)
     boundary: BoundarySums = field(default_factory=BoundarySums)
+    contact_cosine: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
     grid: CellGrid = field(init=False)
     neighbour_lists: NeighbourLists = field(default_factory=NeighbourLists)
     max_speed: float = 0.0

@@ -20,7 +20,7 @@ from continua.numerics import all_finite
 from continua.numerics.timers import timed
 from continua.registry import register_system
 from continua.sph import motion_kernels
-from continua.sph.boundary.checks import check_clearance, check_emitters, check_start
+from continua.sph.boundary.checks import check_clearance, check_emitters, check_longest_step, check_start
 from continua.sph.boundary.interface import Boundary, FluidState
 from continua.sph.boundary.model import BoundarySums
 from continua.sph.boundary.rigid import RigidBoundary, make_boundary_model
@@ -40,6 +40,7 @@ _MIN_DT_FRACTION = 1e-4  # of max_dt; speeds that need shorter sub-steps mean th
 _PRESSURE_SPEED_FACTOR = (
     0.75  # times sqrt(2 p / rho), p the mean pressure, is the smallest speed for the CFL rule
 )
+_NO_WALLS = "there are no colliders: the fluid falls for ever; add a plane or a box with inside: true"
 _DEEP_PENETRATION = 0.05  # of the diameter; shallower particles rest on the boundary
 _OVERLAP_LIMITS = (
     (0.6, 1),
@@ -120,6 +121,7 @@ class FluidSystem(System):
                 "wall_friction",
                 "wall_drag",
                 "wall_slip",
+                "contact_angle",
             ):
                 if getattr(other, key) != getattr(first, key):
                     raise InputError(
@@ -129,6 +131,9 @@ class FluidSystem(System):
         self.diameter = first.diameter
         self.radius = 2.0 * self.diameter
         starts = np.concatenate([fluid.positions for fluid in self.fluids])
+        check_longest_step(
+            first.name, first.max_dt, self.diameter, float(np.linalg.norm(self.environment.gravity))
+        )
         refuse_deforming(self.colliders, f"the fluid '{first.name}'")
         for shape in self.colliders:
             check_clearance(shape, self.diameter)
@@ -140,11 +145,19 @@ class FluidSystem(System):
             )
             for shape in self.colliders
         ]
+        for number, (shape, boundary) in enumerate(zip(self.colliders, self.boundaries, strict=True), 1):
+            if shape.name:
+                boundary.name += f" (collider '{shape.name}')"
+            elif len(self.colliders) > 1:
+                boundary.name += f" (collider {number})"
         self._check_start(starts)
         center = (
             0.5 * (starts.min(axis=0) + starts.max(axis=0)) if len(starts) else self._first_emitter_center()
         )
         self.origin = self.radius * np.round(center / self.radius)
+        falls = not self.colliders and bool(np.any(self.environment.gravity))
+        for fluid in self.fluids:
+            fluid.notes = (_NO_WALLS,) if falls else ()
         self._scratch = BoundarySums()
         self._withheld = [0] * len(self.fluids)  # particles that emitters could not add in this step
         self.forces = _make_forces(self.fluids)
@@ -159,6 +172,8 @@ class FluidSystem(System):
             check_start([boundary], fluid.name, fluid.positions, self.diameter, self.environment.time)
         boundary.slip = self.fluids[0].wall_slip
         self.boundaries.append(boundary)
+        for fluid in self.fluids:
+            fluid.notes = ()
 
     # initial state
 
@@ -226,6 +241,9 @@ class FluidSystem(System):
         """Write the particles back to the arrays of the fluids, in the order of their ids."""
         p, solver = self.particles, self.fluids[0].solver
         pressure = np.asarray(solver.pressure(p, self._dt))
+        if len(p.neighbour_lists.begin) == p.count:
+            for cohesion in self._cohesions():
+                pressure = pressure - cohesion
         xyzp, velocities = p.xyzp.reshape(-1, 4), p.velocities.reshape(-1, 4)
         for index, fluid in enumerate(self.fluids):
             rows = _rows_by_id(p.ids, None if len(self.fluids) == 1 else p.fluid_index == index)
@@ -338,12 +356,18 @@ class FluidSystem(System):
             self._constrain_emitted(time)
         if active:
             pressures += p.xyzp[3::4]
+            for cohesion in self._cohesions():
+                pressures -= np.float32(dt) * cohesion
             self._apply_boundary_forces(active, pressures, viscous_coupling, time)
         motion_kernels.advance_particles.variant(p.parallel)(p.xyzp, p.velocities, p.velocity_changes, dt)
         self._dt = dt
         depths = self._resolve_penetration(time + dt)
         deep_penetrations = int((depths > _DEEP_PENETRATION * self.diameter).sum())
         return SubStep(dt, density, divergence, force_iterations, len(depths), deep_penetrations)
+
+    def _cohesions(self) -> list[NDArray[np.float32]]:
+        """Return the cohesion of forces that have one [Pa], each of shape [n]."""
+        return [f.cohesion(self.particles) for f in self.forces if isinstance(f, SurfaceTension)]
 
     @timed("neighbours and densities")
     def update_neighbours_and_density(self, time: float) -> None:
@@ -354,7 +378,25 @@ class FluidSystem(System):
         p.boundary.clear(p.count)
         for boundary in self.boundaries:
             boundary.add_to(p.boundary, p.xyzp, self.origin, time, self._dt)
+        if any(fluid.surface_tension > 0.0 for fluid in self.fluids):
+            self._set_contact_angles(time)
         p.compute_density()
+
+    def _set_contact_angles(self, time: float) -> None:
+        """Set the cosine of the contact angle at each particle: the mean over the boundaries near it."""
+        p, default = self.particles, self.fluids[0].contact_angle
+        own = [getattr(getattr(b, "shape", None), "contact_angle", None) for b in self.boundaries]
+        angles = [default if angle is None else float(angle) for angle in own]
+        if len(set(angles)) <= 1:
+            angle = angles[0] if angles else default
+            p.contact_cosine = np.full(p.count, np.cos(np.radians(angle)), np.float32)
+            return
+        sums, weighted = BoundarySums(), np.zeros(p.count, np.float32)
+        for boundary, angle in zip(self.boundaries, angles, strict=True):
+            sums.clear(p.count)
+            boundary.add_to(sums, p.xyzp, self.origin, time, self._dt)
+            weighted += np.float32(np.cos(np.radians(angle))) * sums.density
+        p.contact_cosine = (weighted / np.maximum(p.boundary.density, 1e-12)).astype(np.float32)
 
     @timed("fluid forces")
     def _explicit_forces(self) -> None:
@@ -392,8 +434,10 @@ class FluidSystem(System):
         pressure_speed = _PRESSURE_SPEED_FACTOR * sqrt(
             2.0 * float(np.mean(fluid.solver.pressure(p, self._dt) * p.inverse_density))
         )
-        dt = min(fluid.max_dt, fluid.cfl * self.diameter / max(speed, pressure_speed, 1e-30))
-        if dt < _MIN_DT_FRACTION * fluid.max_dt:
+        longest = min([fluid.max_dt, *(f.max_step(p) for f in self.forces if isinstance(f, SurfaceTension))])
+        p.max_dt = longest  # the time in which density errors are corrected
+        dt = min(longest, fluid.cfl * self.diameter / max(speed, pressure_speed, 1e-30))
+        if dt < _MIN_DT_FRACTION * longest:
             raise self._diverged(f"it reaches {speed:.3g} m/s")
         return left / ceil(left / dt - 1e-9) if left < 2.0 * dt else dt
 

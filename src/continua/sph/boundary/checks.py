@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from continua.geometry import Plane, Shape
 from continua.sph.boundary.interface import Boundary
 from continua.sph.boundary.map_boundary import shape_bounds
 from continua.sph.emitters import Emitter
+from continua.sph.fluid import DEFAULT_MAX_DT
 
-__all__ = ["check_clearance", "check_emitters", "check_start"]
+__all__ = ["check_clearance", "check_emitters", "check_longest_step", "check_start"]
 
 _TOLERANCE = 1e-6  # of the diameter: how deep a particle may start inside a boundary
 
@@ -46,6 +48,16 @@ def check_start(
                 f"{inside} of {len(points)} particles of '{name}' start inside {boundary.name}; move the fluid or the "
                 f"{'body' if boundary.name.startswith(chr(39)) else 'collider'} apart"
             )
+
+
+def check_longest_step(name: str, max_dt: float, diameter: float, gravity: float) -> None:
+    """Raise InputError if gravity [m/s2] moves particles by more than their diameter in the longest sub-step."""
+    longest = max(DEFAULT_MAX_DT, sqrt(diameter / gravity)) if gravity > 0.0 else inf
+    if max_dt > longest:
+        raise InputError(
+            f"max_dt of '{name}' is {max_dt:g} s, in which gravity moves particles by {gravity * max_dt**2:.3g} m, "
+            f"more than their diameter of {diameter:g} m; use at most {0.99 * longest:.2g} s"
+        )
 
 
 def check_emitters(
