@@ -329,8 +329,8 @@ def _filled_by_surface(phi, corners, part, i, j, k):
 def merge_particles(phi, density, part, corners, deep, full, least, most):
     """Correct the level set where it contradicts the particles.
 
-    A dry cell becomes wet where particles fill more than `most` of the volume around its centre, and a wet one dry where
-    they fill less than `least`. Where the level set is below `deep`, it is left unchanged. Beside obstacles the filled
+    A dry cell becomes wet where particles fill more than `most` of the volume around its centre, and a wet one dry
+    where they fill less than `least`. Where the level set is below `deep`, it is left unchanged. Beside obstacles the filled
     part is compared with the part of the open volume that is below the surface.
 
     Args:
