@@ -330,8 +330,8 @@ def merge_particles(phi, density, part, corners, deep, full, least, most):
     """Correct the level set where it contradicts the particles.
 
     A dry cell becomes wet where particles fill more than `most` of the volume around its centre, and a wet one dry
-    where they fill less than `least`. Where the level set is below `deep`, it is left unchanged. Beside obstacles the filled
-    part is compared with the part of the open volume that is below the surface.
+    where they fill less than `least`. Where the level set is below `deep`, it is left unchanged. Beside obstacles the
+    filled part is compared with the part of the open volume that is below the surface.
 
     Args:
         phi: The level set.

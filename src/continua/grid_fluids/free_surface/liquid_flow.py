@@ -198,9 +198,9 @@ class LiquidFlow:
     ) -> list[MultigridReport]:
         """Diffuse momentum by viscosity over `dt` [s]; walls move with `wall_velocity` [m/s].
 
-        With `balance` the velocity is diffused in balance with the pressure. Friction at walls would otherwise hold liquid
-        there against gravity, and the pressure, which balances gravity everywhere, would then drive it upwards. The
-        predicted velocities of floating bodies are not in balance yet, and fall with the liquid.
+        With `balance` the velocity is diffused in balance with the pressure. Friction at walls would otherwise hold
+        liquid there against gravity, and the pressure, which balances gravity everywhere, would then drive it upwards.
+        The predicted velocities of floating bodies are not in balance yet, and fall with the liquid.
         """
         if self.viscosity == 0.0:
             return []
