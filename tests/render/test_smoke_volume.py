@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import continua as ct
 from continua.frames import BodyFields, BodyFrame, Field, Frame, Volume
+from continua.grid_fluids import Inflow, Smoke, WindTunnel
 from continua.render import picture
+from continua.render.composition import default_color
+from continua.scene import Scene
+from continua.scene.run_info import run_info
 
 
 def frame_with(smoke: np.ndarray, colliders=()) -> Frame:
@@ -54,3 +59,30 @@ def test_a_2d_wind_tunnel_is_drawn_as_a_surface():
     camera = {"azimuth": 0.0, "elevation": 0.0}
     pixels = picture(frame, size=(96, 64), color="velocity", camera=camera)
     assert len(np.unique(pixels[32, 10:60].reshape(-1, 3), axis=0)) < 50
+
+
+def test_a_plane_of_smoke_shows_its_smoke_by_default():
+    source = Inflow(ct.Sphere(center=(0.5, 0.5, 0.0), radius=0.2))
+    smoke = Smoke((1.0, 1.0), (16, 16), inflow=source, name="smoke")
+    frame = ct.World([smoke], dt=0.02).frame()
+    camera = {"azimuth": 0, "elevation": 0}
+    shown = picture(frame, size=(96, 96), camera=camera).astype(int)
+    assert np.array_equal(shown, picture(frame, size=(96, 96), camera=camera, color="smoke").astype(int))
+    assert np.abs(shown[48, 48] - shown[48, 30]).max() > 60  # the source stands out from the clean air
+    tunnel = WindTunnel((1.0, 1.0), (16, 16), name="wind")
+    assert default_color(ct.World([tunnel], dt=0.02).frame()) == "velocity"
+
+
+@pytest.mark.parametrize(
+    ("body", "color"),
+    [
+        ({"type": "smoke"}, "smoke"),
+        ({"type": "wind_tunnel"}, "velocity"),
+        ({"type": "wind_tunnel", "streaks": 4}, "smoke"),
+    ],
+)
+def test_films_of_scenes_show_smoke_or_speed_by_default(body, color):
+    scene = Scene.model_validate(
+        {"name": "air", "bodies": [{"name": "air", "size": [1, 1], "cells": [16, 16], **body}]}
+    )
+    assert run_info(scene).view["color"] == color

@@ -34,6 +34,7 @@ __all__ = [
     "body_colors",
     "check_color",
     "compose",
+    "default_color",
     "make_view",
     "round_nice",
     "smooth_surface",
@@ -219,6 +220,16 @@ def check_color(frame: Frame, color: str | None) -> None:
     raise InputError(f'no body can be coloured by "{color}"; choose from {", ".join(["plain", *known])}')
 
 
+def default_color(frame: Frame) -> str:
+    """Return what is shown if nothing is asked for: stress, else the smoke or the speed of a fluid on a grid."""
+    bodies = list(frame)
+    if not any(DEFAULT_COLOR in body.fields for body in bodies):
+        for body in bodies:
+            if body.kind == "grid":
+                return "smoke" if "smoke" in body.fields else "velocity"
+    return DEFAULT_COLOR
+
+
 class _SequenceExtent:
     """Bounds, value ranges and largest forces of a sequence of frames."""
 
@@ -298,7 +309,7 @@ def make_view(
     Args:
         frames: The frames of the sequence; each is read once, in order.
         size: Width and height in pixels.
-        color: Name of a field, or "plain"; by default "von_mises". Bodies without that field are plain.
+        color: Name of a field, or "plain"; by default that of `default_color`. Bodies without that field are plain.
         camera: A camera or options for one (see `Camera.of`); by default fitted to the frames.
         value_range: Lowest and highest value of the colour map, in the field's SI unit; by default from
             zero to a round number near the largest values.
@@ -320,6 +331,7 @@ def make_view(
     for number, frame in enumerate(frames):
         if number == 0:
             check_color(frame, color)
+            shown = color or default_color(frame)
         for body in frame:
             extent.add(body.with_embedded_surface(shown), frame.index, shown)
         if joints and len(frame.joints):

@@ -76,8 +76,8 @@ def picture(
         frame: What to draw.
         path: PNG file to write; None to only return the picture.
         size: Width and height in pixels.
-        color: "von_mises" (the default), "displacement", "velocity" or any other field, or "plain". Bodies without
-            that field are plain.
+        color: "von_mises", "displacement", "velocity" or any other field, or "plain". Bodies without that field are
+            plain. By default "von_mises", or the smoke or else the speed of fluids on grids.
         camera: A `Camera`, or a mapping with "position" and "target", or with "azimuth" and "elevation"
             [degrees]; by default a three-quarter view that shows all bodies.
         backend: "raster" (software, always available), "pyvista" (needs the "render" extra), or "auto".

@@ -78,7 +78,8 @@ class Picture(Model):
         "temperature", "voxels", "plain",
     ] = option(
         "What the colours of the bodies show. Bodies that do not have it are drawn in their own colour, but what is "
-        "asked for must suit one of them.",
+        "asked for must suit one of them. Without soft bodies the default is `smoke` or `velocity` if there are smoke "
+        "or wind tunnels.",
         "von_mises",
     )  # fmt: skip
     fluid: Literal["auto", "points", "surface"] = option(

@@ -20,6 +20,10 @@ def run_info(scene: Scene, progress: Callable[[str, int, int], None] | None = No
     view: dict[str, object] = shown.model_dump(exclude={"camera"})
     if "color" not in shown.model_fields_set and shown.inside == "none":
         del view["color"]  # the default need not suit any body; what is asked for must
+        air = [body for body in scene.bodies if body.type in ("smoke", "wind_tunnel")]
+        if air and not any(body.type == "soft" for body in scene.bodies):
+            smoke = any(body.type == "smoke" or getattr(body, "streaks", 0) for body in air)
+            view["color"] = "smoke" if smoke else "velocity"
     if shown.fluid == "auto":
         view["fluid"] = "points" if find_spec("pysplashsurf") is None else "surface"
     if shown.camera is not None:

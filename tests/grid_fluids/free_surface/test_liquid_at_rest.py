@@ -90,3 +90,27 @@ def test_a_plane_surface_is_extrapolated_exactly_into_obstacles():
     near = (level_set._solid_layers > 0) & (level_set._solid_layers <= 3)
     assert near.sum() > 300
     assert np.abs(level_set.phi - exact)[near].max() < 1e-5
+
+
+def test_honey_comes_to_rest_around_a_ball():
+    # friction and pressure are balanced before viscosity acts, so nothing drives liquid up along the wall
+    liquid = Liquid(
+        (1.0, 1.0),
+        (32, 32),
+        block=[[[0.0, 0.0], [0.5, 0.66]], [[0.5, 0.0], [1.0, 0.54]]],
+        obstacles=[ct.Sphere(center=(0.5, 0.5, 0.0), radius=0.2)],
+        viscosity=60.0,
+        name="honey",
+    )
+    world = ct.World([liquid], dt=0.02)
+    for _ in range(300):
+        world.step()
+    assert liquid.flow.fields.max_speed() < 1e-3
+    phi = liquid.flow.level_set.phi[0]
+    heights = [
+        j + 0.5 + column[j] / (column[j] - column[j + 1])
+        for column in phi[[0, 5, 26, 31]]
+        for j in np.flatnonzero((column[:-1] < 0.0) & (column[1:] >= 0.0))
+    ]
+    assert len(heights) == 4
+    assert np.ptp(heights) < 0.05

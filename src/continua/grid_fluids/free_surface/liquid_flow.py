@@ -193,11 +193,23 @@ class LiquidFlow:
     # stages of a step
 
     @timed("viscosity")
-    def diffuse(self, dt: float, wall_velocity: Sequence[NDArray] = ()) -> list[MultigridReport]:
-        """Diffuse momentum by viscosity over `dt` [s]; walls move with `wall_velocity` [m/s]."""
+    def diffuse(
+        self, dt: float, wall_velocity: Sequence[NDArray] = (), *, balance: bool = True
+    ) -> list[MultigridReport]:
+        """Diffuse momentum by viscosity over `dt` [s]; walls move with `wall_velocity` [m/s].
+
+        With `balance` the velocity is diffused in balance with the pressure. Friction at walls would otherwise hold
+        liquid there against gravity, and the pressure, which balances gravity everywhere, would then drive it upwards.
+        The predicted velocities of floating bodies are not in balance yet, and fall with the liquid.
+        """
         if self.viscosity == 0.0:
             return []
-        u, cut_cells = self.fields.velocity, self.domain.cut_cells
+        fields, cut_cells = self.fields, self.domain.cut_cells
+        before = fields.velocity
+        fields.velocity = [u.copy() for u in before]
+        if balance:
+            self.projection.project(fields, dt, wall_velocity if len(wall_velocity) else None)
+        u, balanced = fields.velocity, [v.copy() for v in fields.velocity]
         for axis in self.grid.axes:
             closed = cut_cells.face_fractions[axis] == 0
             moving = len(wall_velocity) and wall_velocity[axis].size
@@ -205,7 +217,11 @@ class LiquidFlow:
         number = self.viscosity / self.density * dt / self.grid.spacing**2
         filled = [self._filled_fraction(axis) for axis in range(3)]
         self.viscous_solver = Viscosity(cut_cells, self.domain.sides, number, slip=self.slip, filled=filled)
-        return self.viscous_solver.solve(u)
+        reports = self.viscous_solver.solve(u)
+        for axis in self.grid.axes:
+            before[axis] += u[axis] - balanced[axis]
+        fields.velocity = before
+        return reports
 
     def _filled_fraction(self, axis: int) -> NDArray:
         """Return the filled fraction of the control volumes around the faces across an array axis."""
@@ -246,7 +262,7 @@ class LiquidFlow:
         if forces is not None:
             forces(dt)
         domain.apply_boundary_conditions(fields.velocity)
-        viscous = self.diffuse(dt, wall_velocity)
+        viscous = self.diffuse(dt, wall_velocity, balance=not bodies)
         for body in bodies:
             apply_viscous_drag(self, body, dt)
         growth = self._volume_growth()
