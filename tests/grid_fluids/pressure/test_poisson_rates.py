@@ -103,7 +103,7 @@ def test_v_cycle_rates_match_the_published_ones_at_any_size(smoothing, printed):
         gains.append(-np.log10(solve.residual) / solve.iterations)
     print(f"{smoothing}+{smoothing} sweeps: {gains} orders a cycle (printed: {printed})")
     assert min(gains) >= 0.97 * printed
-    assert abs(gains[0] - gains[1]) < 0.1
+    assert gains[1] > gains[0] - 0.1
 
 
 def drop(n: int, ghost: bool):
@@ -168,3 +168,24 @@ def test_dirichlet_pressure_by_projected_area_is_first_order():
     np.testing.assert_allclose(errors[[0, -1], 0], [1.9e-2, 1.2e-3], rtol=0.1)  # printed
     assert 0.9 < orders[0] < 1.2  # printed: 1.0, ghost fluid reaches 2
     assert orders[1] > 0.6  # printed: 0.6
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_a_flow_around_a_ball_needs_five_iterations_to_six_digits(closed):
+    n = 64
+    grid = make_grid((1.0, 1.0, 1.0), (n, n, n))
+    weights = CutCells(grid, [ct.Sphere(center=(0.5, 0.5, 0.5), radius=0.1)], np.float32).face_fractions
+    for a in range(3):
+        ends = [slice(None)] * 3
+        ends[a] = [0, -1]
+        weights[a][tuple(ends)] = 0
+    fixed, b = np.zeros((n, n, n), np.float32), np.zeros((n, n, n), np.float32)
+    b[0] = 10.0
+    if closed:
+        b[-1] = -10.0
+    else:
+        fixed[-1] = 2.0
+    solve = PoissonMultigrid(weights, fixed, smoothing=2).solve(b, np.zeros(b.shape), rtol=1e-6)
+    print("closed" if closed else "open", solve.residuals)
+    assert solve.converged
+    assert solve.iterations <= 5  # 6 with an open side if coarse grids get two sweeps as well

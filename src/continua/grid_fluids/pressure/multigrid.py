@@ -26,6 +26,7 @@ from continua.pickling import KeepsArrayViews
 __all__ = ["Level", "MultigridReport", "OperatorTerm", "PoissonMultigrid"]
 
 _PARALLEL_FROM = 32768  # cells; below this starting threads costs more than it saves
+_COARSE_SWEEPS = 4  # at least, before and after the correction of a coarse grid
 _COARSEST_CELLS = 300
 _COARSE_ITERATIONS = 400
 _RESIDUAL_REPLACEMENT = (
@@ -176,7 +177,8 @@ class PoissonMultigrid(KeepsArrayViews):
         coarse_dirichlet: The same for the coarser grids; `dirichlet` by default. A free surface has its exact
             distance on the finest grid only.
         mass: Zeroth-order term added to the diagonal, summed on coarser grids.
-        smoothing: Red-black Gauss-Seidel sweeps before and after the coarse correction.
+        smoothing: Red-black Gauss-Seidel sweeps before and after the correction of the finest grid; coarser ones get
+            twice as many, up to four, or as many if they are more.
         levels: Largest number of grids.
 
     Attributes:
@@ -266,13 +268,15 @@ class PoissonMultigrid(KeepsArrayViews):
             last.presmooth(self.smoothing, None)
             last.postsmooth(self.smoothing, None)
             return
-        for level, below in pairwise(self.levels):
-            level.presmooth(self.smoothing, below)
+        coarse = max(self.smoothing, min(2 * self.smoothing, _COARSE_SWEEPS))
+        sweeps = [self.smoothing, *(len(upper) - 1) * [coarse]]
+        for (level, below), count in zip(pairwise(self.levels), sweeps, strict=True):
+            level.presmooth(count, below)
         assert self._coarsest_regions is not None
         self._coarsest_regions.remove_mean(last.b)
         kernels.solve_coarsest(last.x, last.b, *last.weights, last.diagonal, 1e-6, _COARSE_ITERATIONS)
         for number in range(len(upper) - 1, -1, -1):
-            upper[number].postsmooth(self.smoothing, self.levels[number + 1])
+            upper[number].postsmooth(sweeps[number], self.levels[number + 1])
 
     def solve(
         self,
@@ -313,6 +317,7 @@ class PoissonMultigrid(KeepsArrayViews):
             x[:] = 0.0
             return MultigridReport((0.0,), True)
         if x.any():
+            kernels.clear_isolated.variant(fine.parallel)(x, *fine.weights, fine.dirichlet)
             history = [self._residual_norm(b, x) / scale]
         else:
             fine.b[:], history = b, [1.0]
@@ -328,9 +333,7 @@ class PoissonMultigrid(KeepsArrayViews):
     def _residual_norm(self, b: NDArray, x: NDArray) -> float:
         """Put the residual into the finest right-hand side, and return its norm."""
         fine, parts = self.levels[0], self._work[2]
-        kernels.residual.variant(fine.parallel)(
-            x, b, *fine.weights, fine.dirichlet, fine.diagonal, fine.b, parts
-        )
+        kernels.residual.variant(fine.parallel)(x, b, *fine.weights, fine.diagonal, fine.b, parts)
         if self.extra_term is not None:
             product = np.zeros_like(x)
             self.extra_term.add_product(x, product)

@@ -19,6 +19,7 @@ __all__ = [
     "apply",
     "cg_direction",
     "cg_update",
+    "clear_isolated",
     "coarsen_cells",
     "coarsen_faces",
     "diagonal",
@@ -117,11 +118,20 @@ def _weight_sum(w0, w1, w2, i, j, k, flat):
 
 
 @kernel_pair
-def residual(x, b, w0, w1, w2, dirichlet, d, r_out, parts):
-    """Set r = b - A x with x in double precision; `parts` receives r . r of each chunk of rows.
+def clear_isolated(x, w0, w1, w2, dirichlet):
+    """Set x to 0 in cells without open faces, which may have had some when x was a solution."""
+    n0, n1, n2 = x.shape
+    for r in prange(n0 * n1):
+        i, j = r // n1, r % n1
+        row, fixed_row = x[i, j], dirichlet[i, j]
+        for k in range(n2):
+            if fixed_row[k] == 0 and _weight_sum(w0, w1, w2, i, j, k, n0 == 1) == 0:
+                row[k] = 0.0
 
-    Cells without open faces, which may have had some when x was a solution, are set to 0.
-    """
+
+@kernel_pair
+def residual(x, b, w0, w1, w2, d, r_out, parts):
+    """Set r = b - A x with x in double precision; `parts` receives r . r of each chunk of rows."""
     n0, n1, n2 = x.shape
     rows = n0 * n1
     for c in prange((rows + CHUNK - 1) // CHUNK):
@@ -129,16 +139,14 @@ def residual(x, b, w0, w1, w2, dirichlet, d, r_out, parts):
         acc = np.empty(n2)
         for r in range(c * CHUNK, min(rows, (c + 1) * CHUNK)):
             i, j = r // n1, r % n1
-            row, weight, fixed_row, out, known = x[i, j], d[i, j], dirichlet[i, j], r_out[i, j], b[i, j]
+            row, weight, out, known = x[i, j], d[i, j], r_out[i, j], b[i, j]
             for k in range(n2):
-                if fixed_row[k] == 0 and _weight_sum(w0, w1, w2, i, j, k, n0 == 1) == 0:
-                    row[k] = 0.0
-            acc[:] = 0.0
+                acc[k] = known[k] - weight[k] * row[k]
             _add_neighbours(x, w0, w1, w2, i, j, acc)
             for k in range(n2):
-                value = known[k] - (weight[k] * row[k] - acc[k])
-                out[k] = value
-                total += value * value
+                out[k] = acc[k]
+            for k in range(n2):
+                total += acc[k] * acc[k]
         parts[c] = total
 
 
