@@ -245,7 +245,10 @@ class Fluid(KeepsReadOnlyArrays):
 
     @property
     def pressure(self) -> NDArray[np.float64]:
-        """Pressure at the particles [Pa], shape [n]: the sum of both solves of the last sub-step; a read-only copy."""
+        """Pressure at the particles [Pa], shape [n]; a read-only copy.
+
+        It is the mean normal stress of the pressure forces of the last sub-step, averaged over neighbours.
+        """
         return readonly_copy(self.arrays["pressure"].astype(np.float64))
 
     @property

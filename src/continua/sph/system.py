@@ -30,6 +30,7 @@ from continua.sph.forces import XSPH, Force, SurfaceTension, Viscosity
 from continua.sph.forces.viscosity import needs_implicit
 from continua.sph.neighbour_search import CellGrid, NeighbourLists
 from continua.sph.particles import Particles
+from continua.sph.pressure import pressure_kernels, vibration_kernels
 from continua.sph.pressure.solver import PressureReport
 from continua.system import System, WorldContext
 from continua.validation import pluralize
@@ -41,6 +42,9 @@ _PRESSURE_SPEED_FACTOR = (
     0.75  # times sqrt(2 p / rho), p the mean pressure, is the smallest speed for the CFL rule
 )
 _NO_WALLS = "there are no colliders: the fluid falls for ever; add a plane or a box with inside: true"
+_LARGEST_STIFFNESS = (
+    0.1  # dt^2 p / (rho d^2) up to which vibrations are damped in full; stable up to about 0.2
+)
 _DEEP_PENETRATION = 0.05  # of the diameter; shallower particles rest on the boundary
 _OVERLAP_LIMITS = (
     (0.6, 1),
@@ -160,6 +164,7 @@ class FluidSystem(System):
             fluid.notes = (_NO_WALLS,) if falls else ()
         self._scratch = BoundarySums()
         self._withheld = [0] * len(self.fluids)  # particles that emitters could not add in this step
+        self._at_bodies = np.zeros(0, np.bool_)  # particles next to bodies
         self.forces = _make_forces(self.fluids)
         self._pack()
 
@@ -239,8 +244,8 @@ class FluidSystem(System):
 
     def _unpack(self) -> None:
         """Write the particles back to the arrays of the fluids, in the order of their ids."""
-        p, solver = self.particles, self.fluids[0].solver
-        pressure = np.asarray(solver.pressure(p, self._dt))
+        p = self.particles
+        pressure = self._pressures(p.warm_start.pop("impulse", None))
         if len(p.neighbour_lists.begin) == p.count:
             for cohesion in self._cohesions():
                 pressure = pressure - cohesion
@@ -263,6 +268,36 @@ class FluidSystem(System):
                 fluid.arrays[f"warm_start_{name}"] = values[rows]
             fluid.changed = False
 
+    def _pressures(self, impulse: NDArray[np.float32] | None) -> NDArray[np.float32]:
+        """Return the pressure at the particles [Pa]: the stress of the pressure forces, averaged over neighbours.
+
+        The unknowns of the solver are not that: between disordered particles they are larger, at walls twice as large.
+        `impulse` is their integral over the step [Pa s].
+        """
+        p = self.particles
+        if impulse is None or not self.substeps:
+            impulse, duration = self.fluids[0].solver.pressure(p, self._dt), 1.0
+        else:
+            duration = sum(sub.dt for sub in self.substeps)
+        unknowns = np.ascontiguousarray(impulse * np.float32(1.0 / duration), np.float32)
+        if len(p.neighbour_lists.begin) != p.count or len(p.boundary.virial) != p.count:
+            return unknowns
+        begin, end, neighbours, _ = p.neighbour_arrays
+        result = np.empty(p.count, np.float32)
+        pressure_kernels.virial_pressures.variant(p.parallel)(
+            p.xyzp,
+            begin,
+            end,
+            neighbours,
+            1.0 / p.radius,
+            p.volume,
+            unknowns,
+            p.boundary.virial,
+            p.scratch,
+            result,
+        )
+        return result
+
     # time stepping
 
     def step(
@@ -281,6 +316,7 @@ class FluidSystem(System):
         self.forces = _make_forces(self.fluids)
         self.substeps = []
         self._withheld = [0] * len(self.fluids)
+        self.particles.warm_start["impulse"] = np.zeros(self.particles.count, np.float32)
         done = 0.0
         known = [fluid.particles_ever for fluid in self.fluids]
         try:
@@ -344,6 +380,7 @@ class FluidSystem(System):
             if active:
                 pressures += p.xyzp[3::4]
             motion_kernels.add_scaled.variant(p.parallel)(p.velocities, p.velocity_changes, 1.0)
+        self._damp_vibrations()
         self._explicit_forces()
         dt = self._substep_size(time, left)
         motion_kernels.add_scaled.variant(p.parallel)(p.velocities, p.accelerations, dt)
@@ -359,6 +396,8 @@ class FluidSystem(System):
             for cohesion in self._cohesions():
                 pressures -= np.float32(dt) * cohesion
             self._apply_boundary_forces(active, pressures, viscous_coupling, time)
+        if "impulse" in p.warm_start:
+            p.warm_start["impulse"] += np.float32(dt) * fluid.solver.pressure(p, dt)
         motion_kernels.advance_particles.variant(p.parallel)(p.xyzp, p.velocities, p.velocity_changes, dt)
         self._dt = dt
         depths = self._resolve_penetration(time + dt)
@@ -376,8 +415,12 @@ class FluidSystem(System):
         p.sort()
         p.find_neighbours()
         p.boundary.clear(p.count)
-        for boundary in self.boundaries:
+        for index, boundary in enumerate(self.boundaries):
+            if index == len(self.colliders):  # bodies follow
+                of_colliders = p.boundary.density.copy()
             boundary.add_to(p.boundary, p.xyzp, self.origin, time, self._dt)
+        if len(self.boundaries) > len(self.colliders):
+            self._at_bodies = p.boundary.density > of_colliders
         if any(fluid.surface_tension > 0.0 for fluid in self.fluids):
             self._set_contact_angles(time)
         p.compute_density()
@@ -397,6 +440,31 @@ class FluidSystem(System):
             boundary.add_to(sums, p.xyzp, self.origin, time, self._dt)
             weighted += np.float32(np.cos(np.radians(angle))) * sums.density
         p.contact_cosine = (weighted / np.maximum(p.boundary.density, 1e-12)).astype(np.float32)
+
+    @timed("vibrations")
+    def _damp_vibrations(self) -> None:
+        """Damp the motion of particles against each other under the pressure of the last sub-step.
+
+        A step that were implicit in the directions of the pressure forces would do so; linear flows are not damped.
+        """
+        p = self.particles
+        pressure = self.fluids[0].solver.pressure(p, self._dt)
+        limit = _LARGEST_STIFFNESS * self.diameter**2 / p.inverse_density
+        stiffness = np.minimum(np.float32(self._dt**2) * pressure, limit).astype(np.float32)
+        if len(self._at_bodies) == p.count:
+            stiffness[self._at_bodies] = 0.0  # a light body would have to drag its surroundings along
+        if not stiffness.any():
+            return
+        begin, end, neighbours, weights = p.neighbour_arrays
+        gradients = np.empty(12 * p.count, np.float32)
+        vibration_kernels.velocity_gradients.variant(p.parallel)(
+            p.xyzp, p.velocities, begin, end, neighbours, weights, gradients
+        )
+        vibration_kernels.vibration_damping.variant(p.parallel)(
+            p.xyzp, p.velocities, begin, end, neighbours, gradients, stiffness, 1.0 / p.radius, p.volume,
+            p.inverse_density, p.velocity_changes,
+        )  # fmt: skip
+        p.velocities += p.velocity_changes
 
     @timed("fluid forces")
     def _explicit_forces(self) -> None:

@@ -36,6 +36,7 @@ class BoundarySums:
             moment of the viscous weights on a lattice, shape [n].
         drag_velocity: Drag times the boundaries' velocity at the particle [m/s], shape [4 n].
         moment: The boundaries' part of the second moment of the viscous weights [m2], less where they slip, shape [n].
+        virial: Distance from the boundaries times the gradient of their density, shape [n].
     """
 
     density: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
@@ -46,6 +47,8 @@ class BoundarySums:
     drag_velocity: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
     moment: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
 
+    virial: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
+
     def clear(self, count: int) -> None:
         """Set all sums of `count` particles to zero."""
         if len(self.density) != count:
@@ -53,7 +56,7 @@ class BoundarySums:
             self.gradient = np.zeros(4 * count, np.float32)
             self.weighted_velocity = np.zeros(4 * count, np.float32)
             self.drag, self.moment = np.zeros(count, np.float32), np.zeros(count, np.float32)
-            self.drag_velocity = np.zeros(4 * count, np.float32)
+            self.drag_velocity, self.virial = np.zeros(4 * count, np.float32), np.zeros(count, np.float32)
         else:
             for array in (
                 self.density,
@@ -63,6 +66,7 @@ class BoundarySums:
                 self.drag,
                 self.drag_velocity,
                 self.moment,
+                self.virial,
             ):
                 array[:] = 0.0
 
@@ -86,7 +90,7 @@ class BoundarySums:
         density, velocity = previous
         wall_drag_kernels.add_wall_drag.variant(len(density) >= _PARALLEL_FROM)(
             self.density, density, self.weighted_velocity, velocity, profile.table, profile.densest, profile.diameter,
-            slip, self.drag, self.drag_velocity, self.moment,
+            slip, self.drag, self.drag_velocity, self.moment, self.virial,
         )  # fmt: skip
 
     def add_velocity(

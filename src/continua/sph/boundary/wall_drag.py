@@ -32,8 +32,9 @@ class WallProfile(NamedTuple):
     """What the density of a flat wall tells.
 
     Attributes:
-        table: For densities from 0 to `densest`: distance from the wall, drag times that distance, and part of the
-            second moment of the viscous weights, in diameters; float32, flattened.
+        table: For densities from 0 to `densest`: distance from the wall, drag times that distance, part of the
+            second moment of the viscous weights, and distance times gradient of the density, in diameters; float32,
+            flattened.
         densest: Density of the last entry.
         diameter: Of a particle [m].
     """
@@ -44,7 +45,7 @@ class WallProfile(NamedTuple):
 
     def interpolate(self, density: NDArray[np.float32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return distance from the wall and drag times that distance, in diameters, for densities [n]."""
-        columns = self.table.reshape(-1, 3).astype(np.float64)
+        columns = self.table.reshape(-1, 4).astype(np.float64)
         at = np.clip(density / self.densest, 0.0, 1.0) * (len(columns) - 1)
         entries = np.arange(len(columns))
         return np.interp(at, entries, columns[:, 0]), np.interp(at, entries, columns[:, 1])
@@ -80,7 +81,8 @@ def _profile(distances: NDArray[np.float64], densities: NDArray[np.float64], dia
     parts = np.linspace(0.0, densest, _ENTRIES)
     at = np.interp(parts, densities[::-1], distances[::-1])
     s, drag, moment = _half_space_integrals()
-    table = np.stack([at, np.interp(at, s, drag), np.interp(at, s, moment)], axis=1)
+    slopes = np.interp(at, distances, -np.gradient(densities, distances))
+    table = np.stack([at, np.interp(at, s, drag), np.interp(at, s, moment), at * slopes], axis=1)
     table[0, 1:] = 0.0  # out of reach
     return WallProfile(np.ascontiguousarray(table, np.float32).ravel(), densest, diameter)
 

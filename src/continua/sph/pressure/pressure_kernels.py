@@ -6,7 +6,7 @@ import numpy as np
 from numba import prange
 
 from continua.numerics import inline, kernel_pair
-from continua.numerics.simd.f32x4 import last4s, load4s, row4s, store4s
+from continua.numerics.simd.f32x4 import dot3s, last4s, load4s, row4s, store4s
 from continua.sph.density_kernels import rate_at
 
 GROUP = 512  # particles per task; sums over all particles go by groups, so that their order is fixed
@@ -42,6 +42,44 @@ def pressure_velocity_changes(
                 )
                 * row4s(1, 1, 1, 0),
             )
+
+
+@kernel_pair
+def virial_pressures(
+    xyzp, begin, end, neighbours, inverse, volume, unknowns, wall_virial, local, result
+):  # fmt: skip
+    """Write the mean normal stress of the pressure forces on a particle [Pa] to `local`, its average to `result`.
+
+    `unknowns` are the unknowns of the pressure solver [Pa], `wall_virial` that of `BoundarySums`; all of shape [n].
+    """
+    n = unknowns.shape[0]
+    ih = np.float32(inverse)
+    scale = np.float32(8.0 / np.pi) * ih * ih * ih * np.float32(volume)
+    one, half, none = np.float32(1.0), np.float32(0.5), np.float32(0.0)
+    for group in prange((n + GROUP - 1) // GROUP):
+        for i in range(np.uint64(group * GROUP), np.uint64(min(n, (group + 1) * GROUP))):
+            here, own = load4s(xyzp, 4 * i), unknowns[i]
+            total = none
+            for k in range(np.uint64(begin[i]), np.uint64(end[i])):
+                j = np.uint64(neighbours[k])
+                offset = here - load4s(xyzp, 4 * j)
+                q = np.sqrt(dot3s(offset, offset)) * ih
+                a, b = max(one - q, none), max(half - q, none)
+                total += (own + unknowns[j]) * q * (np.float32(6.0) * a * a - np.float32(24.0) * b * b)
+            local[i] = scale * total / np.float32(6.0) + own * wall_virial[i] / np.float32(3.0)
+    for group in prange((n + GROUP - 1) // GROUP):
+        for i in range(np.uint64(group * GROUP), np.uint64(min(n, (group + 1) * GROUP))):
+            here = load4s(xyzp, 4 * i)
+            total, weight = local[i], one
+            for k in range(np.uint64(begin[i]), np.uint64(end[i])):
+                j = np.uint64(neighbours[k])
+                offset = here - load4s(xyzp, 4 * j)
+                q = np.sqrt(dot3s(offset, offset)) * ih
+                a, b = max(one - q, none), max(half - q, none)
+                value = np.float32(2.0) * (a * a * a - np.float32(4.0) * b * b * b)
+                total += value * local[j]
+                weight += value
+            result[i] = total / weight
 
 
 @inline
