@@ -30,7 +30,7 @@ _SAME = (
 _SMOKE = ("expansion", "weight", "confinement", "fade", "cooling")
 _LIQUID = (
     "name", "size", "cells", "origin", "velocity", "density", "viscosity", "surface_tension",
-    "flip", "seed", "detail", "rtol", "cfl", "precision",
+    "contact_angle", "flip", "seed", "detail", "rtol", "cfl", "precision",
 )  # fmt: skip
 _TUNNEL = ("speed", "walls", "streaks")
 

@@ -49,6 +49,10 @@ class Liquid(Model):
         "Surface tension: 0.072 for water. It matters for drops of millimetres, and limits the sub-step.",
         0.0, unit="N/m", ge=0, le=1e6,
     )  # fmt: skip
+    contact_angle: Number = option(
+        "Angle in the liquid at which its surface meets walls and obstacles, with surface tension.",
+        90.0, unit="°", ge=0, le=180,
+    )  # fmt: skip
     flip: Number = option("FLIP fraction: 0 is APIC, calm; 0.97 is lively and noisy.", 0.0, ge=0, le=1)
     seed: Count = option("Seed of the random positions of particles in their cells.", 0, ge=0, lt=2**40)
     detail: Count = option("Samples per cell along each axis for the surface mesh.", 2, ge=1, le=4)

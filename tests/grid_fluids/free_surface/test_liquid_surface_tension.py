@@ -62,3 +62,38 @@ def test_substeps_obey_the_capillary_limit():
 def test_negative_surface_tension_is_rejected():
     with pytest.raises(ct.InputError, match="surface_tension"):
         ct.Liquid((1.0, 1.0), (16, 16), block=((0, 0), (1, 0.5)), surface_tension=-1.0)
+
+
+def _contact_angle(angle: float) -> float:
+    """Return the angle of a circle fitted to a plane drop that spread on the bottom of a box from a half circle."""
+    n = 24
+    drop = ct.Sphere(center=(0.5, 0.0, 0.0), radius=0.27)
+    liquid = ct.Liquid(
+        (1.0, 1.0),
+        (n, n),
+        shapes=[drop],
+        surface_tension=1.0,
+        density=1.0,
+        viscosity=0.15,
+        contact_angle=angle,
+    )
+    world = ct.World([liquid], dt=0.01, gravity=(0.0, 0.0, 0.0))
+    for _ in range(100):
+        world.step()
+    phi = liquid.flow.level_set.phi[0]
+    points = []
+    for di, dj in ((1, 0), (0, 1)):
+        here, there = phi[: n - di, : n - dj], phi[di:, dj:]
+        for i, j in np.argwhere((here < 0.0) != (there < 0.0)):
+            t = here[i, j] / (here[i, j] - there[i, j])
+            points.append(((i + 0.5 + t * di) / n, (j + 0.5 + t * dj) / n))
+    p = np.array(points)
+    a, b, c = np.linalg.lstsq(np.c_[2.0 * p, np.ones(len(p))], (p**2).sum(axis=1), rcond=None)[0]
+    return float(np.degrees(np.arccos(-b / np.sqrt(c + a * a + b * b))))
+
+
+def test_a_drop_on_a_wall_takes_the_contact_angle():
+    for angle in (60.0, 90.0, 120.0):
+        assert abs(_contact_angle(angle) - angle) < 5.0
+    with pytest.raises(ct.InputError, match="contact_angle"):
+        ct.Liquid((1.0, 1.0), (16, 16), block=((0, 0), (1, 0.5)), contact_angle=200.0)

@@ -58,6 +58,7 @@ class Liquid(GridFluid):
         viscosity: Dynamic viscosity [Pa s]; water has 0.001, honey about 10. With viscosity obstacles are no-slip.
         surface_tension: Surface tension [N/m]; water has 0.072. It matters for drops of millimetres, and makes
             sub-steps short.
+        contact_angle: Angle in the liquid at which its surface meets walls [degrees], with surface tension.
         flip: Fraction of its own velocity that a particle keeps in a sub-step: 0 (APIC) is calm, 0.97 lively and noisy.
         seed: Random seed of the positions of particles in their cells.
         detail: Samples per cell along each axis of the surface mesh.
@@ -87,6 +88,7 @@ class Liquid(GridFluid):
         density: float = 1000.0,
         viscosity: float = 0.0,
         surface_tension: float = 0.0,
+        contact_angle: float = 90.0,
         flip: float = 0.0,
         seed: int = 0,
         detail: int = 2,
@@ -102,6 +104,9 @@ class Liquid(GridFluid):
             sides,
             obstacles,
             surface_tension=check_nonnegative(surface_tension, "surface_tension"),
+            contact_angle=number(
+                contact_angle, "a liquid's contact_angle", low=0.0, high=180.0, unit="degrees"
+            ),
             band_width=ceil(cfl) + 1,
             flip=number(flip, "a liquid's flip", low=0.0, high=1.0),
             seed=whole_number(seed, "a liquid's seed", low=0, high=2**40 - 1),

@@ -152,13 +152,14 @@ class FreeSurfaceProjection:
 
     def _curvature(self) -> NDArray:
         """Return the curvature of the surface in the cells around it [1/cells]."""
-        phi = self.level_set.phi
+        phi = self.level_set.padded_by_walls()
         kappa = np.empty_like(phi)
         limit = phi.dtype.type(self.domain.grid.dim - 1)
         surface_tension_kernels.curvatures.variant(phi.size >= _PARALLEL_FROM)(
             phi, _CURVATURE_BAND, limit, kappa
         )
-        return kappa
+        inner = tuple(slice(1, -1) if a in self.domain.grid.axes else slice(None) for a in range(3))
+        return np.ascontiguousarray(kappa[inner])
 
 
 def _wet_box(phi: NDArray) -> tuple[slice, ...] | None:

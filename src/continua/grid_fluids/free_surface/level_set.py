@@ -7,6 +7,7 @@ narrow band around the surface and constant beyond.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import cos, radians
 from typing import Any
 
 import numpy as np
@@ -33,19 +34,22 @@ class LevelSet:
         grid: The grid.
         dtype: `numpy.float32` or `numpy.float64`.
         band_width: Number of cells the surface may move in a step.
-        meets_walls: Whether the surface meets obstacles at a right angle; otherwise it ends there as it comes.
+        contact_angle: Angle in the liquid at which the surface meets walls [degrees]; None if it goes straight on.
 
     Attributes:
         phi: The level set at cell centres, in cells.
         open_volume: Fraction of each cell outside obstacles.
     """
 
-    def __init__(self, grid: Grid, dtype: Any, band_width: int, *, meets_walls: bool = False) -> None:
-        self.grid, self.band_width, self.meets_walls = grid, band_width, meets_walls
+    def __init__(
+        self, grid: Grid, dtype: Any, band_width: int, *, contact_angle: float | None = None
+    ) -> None:
+        self.grid, self.band_width = grid, band_width
+        self.contact_cosine = None if contact_angle is None else cos(radians(contact_angle))
         self.phi = np.full(grid.shape, band_width + 3.0, dtype)
         self.open_volume = np.ones(grid.shape, dtype)
         self._open_part = np.ones(grid.shape, dtype)
-        self._corners = np.zeros((0, 0, 0))
+        self._corners = self._wall_distances = np.zeros((0, 0, 0))
         self._solid_layers: NDArray[np.uint8] | None = None
         self._state = np.empty(grid.shape, np.uint8)
         self._row_volumes = np.empty(grid.shape[0] * grid.shape[1])
@@ -64,7 +68,8 @@ class LevelSet:
         self.open_volume[:] = 1
         if cut_cells.obstacles:
             kernels.open_volumes(cut_cells.corner_distances, grid.spacing, self.open_volume)
-            inside = cut_cells.cell_distances() <= 0.0
+            self._wall_distances = np.clip(cut_cells.cell_distances() / grid.spacing, -10.0, 10.0)
+            inside = self._wall_distances <= 0.0
             if inside.any():
                 self._solid_layers = np.where(inside, 255, 0).astype(np.uint8)
                 for number in range(1, _SOLID_LAYERS + 1):
@@ -115,16 +120,28 @@ class LevelSet:
         kernels.merge_particles(self.phi, density, self._open_part, self._corners, deep, full, least, most)
 
     def extrapolate_into_solid(self) -> None:
-        """Extrapolate the surface into obstacles: straight, or with surface tension at a right angle to them."""
+        """Extrapolate the surface into obstacles: straight, or at the contact angle."""
         if self._solid_layers is None:
             return
         for number in range(1, _SOLID_LAYERS + 1):
-            if self.meets_walls:
-                extrapolation_kernels.extrapolate_layer.variant(self._parallel)(
-                    self.phi, self._solid_layers, number
+            if self.contact_cosine is not None:
+                kernels.extrapolate_at_angle.variant(self._parallel)(
+                    self.phi, self._solid_layers, number, self._wall_distances, self.contact_cosine
                 )
             else:
                 kernels.extrapolate_surface.variant(self._parallel)(self.phi, self._solid_layers, number)
+
+    def padded_by_walls(self) -> NDArray:
+        """Return the level set with a layer beyond the sides of the box, where it continues at the contact angle."""
+        padding = [(1, 1) if a in self.grid.axes else (0, 0) for a in range(3)]
+        padded = np.pad(self.phi, padding, mode="edge")
+        slope = padded.dtype.type(0.0 if self.contact_cosine is None else self.contact_cosine)
+        for axis in self.grid.axes:
+            for layer in (slice(0, 1), slice(-1, None)):
+                at = [slice(None)] * 3
+                at[axis] = layer
+                padded[tuple(at)] -= slope
+        return padded
 
     @timed("re-distancing")
     def reinitialise(self) -> None:

@@ -8,13 +8,20 @@ import numpy as np
 from numba import prange
 
 from continua.grid_fluids.advection.advection_kernels import range_at, trace, value_at
-from continua.grid_fluids.advection.extrapolation_kernels import first_front, next_front, sum_of_lines, unpack
+from continua.grid_fluids.advection.extrapolation_kernels import (
+    first_front,
+    neighbour,
+    next_front,
+    sum_of_lines,
+    unpack,
+)
 from continua.numerics import inline, kernel, kernel_pair
 
 __all__ = [
     "advect_band",
     "clamp_far",
     "correct_band",
+    "extrapolate_at_angle",
     "extrapolate_surface",
     "interface_distances",
     "liquid_fraction",
@@ -129,6 +136,29 @@ def extrapolate_surface(phi, state, number):
             at = (i * n1 + j) * n2 + k
             line, lines = sum_of_lines(values, states, number, at, i, j, k, n0, n1, n2)
             values[at] = line / lines if lines > 0 else _fitted_plane(phi, state, i, j, k, number)
+
+
+@kernel_pair
+def extrapolate_at_angle(phi, state, number, distance, cosine):
+    """Extrapolate the level set to cells of layer `number` of obstacles, so that it meets them at the contact angle.
+
+    Its slope along the normal of the wall is the cosine of that angle: from each known neighbour along the axes it
+    rises by the cosine times the difference of the distances to the wall, and the mean of these is taken.
+    """
+    n0, n1, n2 = phi.shape
+    for r in prange(n0 * n1):
+        i, j = r // n1, r % n1
+        for k in range(n2):
+            if state[i, j, k] != number:
+                continue
+            total = 0.0
+            count = 0
+            for side in range(6):
+                a, b, c = neighbour(i, j, k, side)
+                if 0 <= a < n0 and 0 <= b < n1 and 0 <= c < n2 and state[a, b, c] < number:
+                    total += phi[a, b, c] + cosine * (distance[i, j, k] - distance[a, b, c])
+                    count += 1
+            phi[i, j, k] = total / count
 
 
 @inline

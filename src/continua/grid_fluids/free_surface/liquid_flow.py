@@ -70,6 +70,7 @@ class LiquidFlow:
         density: Density [kg/m3].
         viscosity: Dynamic viscosity [Pa s]; with it obstacles are no-slip.
         surface_tension: Surface tension [N/m].
+        contact_angle: Angle in the liquid at which its surface meets walls, with surface tension [degrees].
         rtol: Tolerance of the pressure solve, relative to the divergence before.
         dtype: `numpy.float32` or `numpy.float64`.
         band_width: Number of cells the surface may move in a sub-step.
@@ -99,6 +100,7 @@ class LiquidFlow:
         density: float = 1000.0,
         viscosity: float = 0.0,
         surface_tension: float = 0.0,
+        contact_angle: float = 90.0,
         rtol: float = 1e-4,
         dtype: Any = np.float32,
         band_width: int = 4,
@@ -110,7 +112,12 @@ class LiquidFlow:
         self.band_width, self.flip = band_width, flip
         self.domain = FlowDomain(grid, sides, obstacles, dtype)
         self.fields = StaggeredFields(grid, dtype)
-        self.level_set = LevelSet(grid, self.fields.dtype, band_width, meets_walls=surface_tension > 0.0)
+        self.level_set = LevelSet(
+            grid,
+            self.fields.dtype,
+            band_width,
+            contact_angle=contact_angle if surface_tension > 0.0 else None,
+        )
         self.particles = ApicParticles(grid, self.fields.dtype, seed)
         self.projection = FreeSurfaceProjection(
             self.domain, self.level_set, dtype, density=density, surface_tension=surface_tension, rtol=rtol
