@@ -236,7 +236,7 @@ def _curved_points(
         slopes = bernstein_slopes(order, points)
         found.append(
             (
-                np.einsum("qkc,mqcj->mqkj", slopes, _corner_gradients(inverse), optimize=True),
+                np.einsum("qkc,mqcj->mqkj", slopes, _corner_gradients(inverse)),
                 density * share,
             )
         )
