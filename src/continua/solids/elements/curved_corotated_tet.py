@@ -53,7 +53,7 @@ class CurvedCorotatedTets(BernsteinGeometry, TetElements):
         self._roots = np.sqrt(densities)
         self._rules = (tet_rule(order), (points, weights))
         self._volumes = mesh.volumes.copy()
-        self._volumes[curved] = densities @ weights
+        self._volumes[curved] = np.einsum("mq,q->m", densities, weights)
 
         self._slopes, self._to_nodes, self._records, self._inverted, tables = [], [], [], [], []
         at_nodes = bernstein_values(order - 1, self.tables.indices / order)
@@ -119,9 +119,8 @@ class CurvedCorotatedTets(BernsteinGeometry, TetElements):
         stress = np.empty((self.element_count, self.elements.shape[1], 9))
         for own, to_nodes, records in zip(self._groups, self._to_nodes, self._records, strict=True):
             R, P = (records[..., i : i + 9].reshape(*records.shape[:2], 3, 3) for i in (0, 15))
-            stress[own] = np.einsum("kq,mqia,mqja->mkij", to_nodes, P, R, optimize=True).reshape(
-                len(own), len(to_nodes), 9
-            )
+            at_points = np.einsum("mqia,mqja->mqij", P, R)
+            stress[own] = np.einsum("kq,mqij->mkij", to_nodes, at_points).reshape(len(own), len(to_nodes), 9)
         total = np.bincount(nodes, np.repeat(self._volumes, self.elements.shape[1]), self.node_count)
         stress *= self._volumes[:, None, None]
         mean = np.stack(

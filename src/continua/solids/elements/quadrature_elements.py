@@ -304,7 +304,7 @@ def _curved_points(
         slopes = bernstein_slopes(order, points)
         found.append(
             (
-                np.einsum("qkc,mqcj->mqkj", slopes, _corner_gradients(inverse), optimize=True),
+                np.einsum("qkc,mqcj->mqkj", slopes, _corner_gradients(inverse)),
                 density * share,
             )
         )

@@ -247,8 +247,8 @@ def _density_tables(order: int) -> tuple[NDArray[np.float64], NDArray[np.float64
 def density_coefficients(control: NDArray[np.float64], order: int) -> NDArray[np.float64]:
     """Return the Bernstein coefficients [c, h] of det J / 6 of elements with the coefficients `control` [c, k, 3]."""
     slopes, inverse = _density_tables(order)
-    jacobians = np.einsum("mki,qkj->mqij", control, slopes, optimize=True)
-    return np.asarray(np.linalg.det(jacobians) @ inverse.T / 6.0)
+    jacobians = np.einsum("mki,qkj->mqij", control, slopes)
+    return np.asarray(np.einsum("mq,hq->mh", np.linalg.det(jacobians), inverse) / 6.0)
 
 
 def least_densities(
@@ -322,7 +322,7 @@ def rest_gradients(
     control: NDArray[np.float64], order: int, points: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the gradients of b_1, b_2, b_3 [1/m], shape [c, q, 3, 3], and det J / 6 [m3], shape [c, q], at points."""
-    jacobians = np.einsum("mki,qkj->mqij", control, _slopes(order, points), optimize=True)
+    jacobians = np.einsum("mki,qkj->mqij", control, _slopes(order, points))
     density: NDArray[np.float64] = np.linalg.det(jacobians) / 6.0
     return np.asarray(np.linalg.inv(jacobians)), density
 
@@ -343,4 +343,5 @@ def _triple_products(order: int) -> NDArray[np.float64]:
 
 def weighted_mass(order: int, densities: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the exact integrals of B_I B_J over curved elements [m3], shape [c, k, k]."""
-    return np.asarray(np.tensordot(densities, _triple_products(order), axes=(1, 2)))
+    # not by BLAS, whose results depend on the number of threads
+    return np.asarray(np.einsum("mh,klh->mkl", densities, _triple_products(order)))
