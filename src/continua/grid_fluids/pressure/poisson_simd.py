@@ -88,24 +88,31 @@ def _relax(x, b, w0, w1, w2, inverse, i, j, colour):
 
 
 @inline
-def _restrict(x, b, w0, w1, w2, d, coarse, ci, cj):
-    """Sum the residual b - A x over the children of each coarse cell of row (ci, cj)."""
+def _restrict(x, b, w0, w1, w2, d, coarse, rows, ci, cj):
+    """Sum the residual b - A x over the children of each coarse cell of row (ci, cj).
+
+    `rows` [4, at least n2] is zero beyond the ends of rows. Children are done row by row, as memory is read ahead then.
+    """
     n0, n1, n2 = x.shape
     m2 = coarse.shape[2]
     step = 1 if n1 == 1 else 2
-    both = np.zeros(2 * m2, np.float32)
-    for block in range((n2 + WIDE - 1) // WIDE):
-        first = min(block * WIDE, n2 - WIDE)
-        total = splat16(0.0)
-        for i in range(2 * ci, min(n0, 2 * ci + 2)):
-            for j in range(step * cj, min(n1, step * cj + step)):
-                at = (i * n1 + j) * n2 + first
-                residual = load16(b, at) - load16(d, at) * load16(x, at)
-                total = total + _add_neighbours(x, w0, w1, w2, i, j, first, residual)
-        store16(both, first, total)
-    target = coarse[ci, cj]
+    for child in range(4):
+        i, j = 2 * ci + child // step, step * cj + child % step
+        if child >= 2 * step or i >= n0 or j >= n1:
+            rows[child] = 0.0
+            continue
+        for block in range((n2 + WIDE - 1) // WIDE):
+            first = min(block * WIDE, n2 - WIDE)
+            at = (i * n1 + j) * n2 + first
+            residual = load16(b, at) - load16(d, at) * load16(x, at)
+            store16(
+                rows, child * rows.shape[1] + first, _add_neighbours(x, w0, w1, w2, i, j, first, residual)
+            )
+    one, two, three, four, target = rows[0], rows[1], rows[2], rows[3], coarse[ci, cj]
+    for k in range(n2):
+        one[k] += two[k] + three[k] + four[k]
     for k in range(m2):
-        target[k] = both[2 * k] + both[2 * k + 1]
+        target[k] = one[2 * k] + one[2 * k + 1]
 
 
 @inline
@@ -126,8 +133,9 @@ def _restrict_plane(x, b, w0, w1, w2, d, coarse, ci, start, stop):
     """Restrict the residual to the coarse plane ci, for the parents of the rows in [start, stop)."""
     n1 = x.shape[1]
     step = 1 if n1 == 1 else 2
+    rows = np.zeros((4, 2 * coarse.shape[2]), np.float32)
     for cj in range(max(start, 0) // step, (min(stop, n1) + step - 1) // step):
-        _restrict(x, b, w0, w1, w2, d, coarse, ci, cj)
+        _restrict(x, b, w0, w1, w2, d, coarse, rows, ci, cj)
 
 
 @inline
