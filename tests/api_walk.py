@@ -348,6 +348,10 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     },
     "ForceField.radial": {"force": lambda: 1.0},
     "Liquid.field": {"name": lambda: "level_set"},
+    "Motion.keyframes": {
+        "offsets": lambda: [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]],
+        "rotations": lambda: [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
+    },
     "Multigrid.restore": {"state": dict},
     "PMultigrid.restore": {"state": dict},
     "Polygon": {"points": lambda: [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]},

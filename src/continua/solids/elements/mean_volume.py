@@ -213,7 +213,7 @@ class PatchMeans(ElementMeans):
             self._own,
             self._slots_of_own,
             mass,
-            _mass_bounds(w[0], f[0]),
+            _mass_bounds(w, values),
         )
 
     @property
@@ -254,8 +254,17 @@ class PatchMeans(ElementMeans):
 
 
 def _mass_bounds(weights: NDArray[np.float64], functions: NDArray[np.float64]) -> tuple[float, float]:
-    """Return bounds of the eigenvalues of a mass matrix over its diagonal: those of one element (Wathen 1987)."""
-    mass = np.einsum("q,qa,qb->ab", weights, functions, functions)
-    root = 1.0 / np.sqrt(np.diag(mass))
-    values = np.linalg.eigvalsh(root[:, None] * mass * root)
-    return float(values[0]), float(values[-1])
+    """Return bounds of the eigenvalues of a mass matrix over its diagonal: those of the elements (Wathen 1987).
+
+    Args:
+        weights: Of the quadrature points [m, q].
+        functions: At the points, of all elements [1, q, c] or of each [m, q, c].
+    """
+    shares = weights / weights.sum(axis=1, keepdims=True)
+    if len(functions) == 1 and np.allclose(shares, shares[0], rtol=1e-9, atol=0.0):
+        shares = shares[:1]  # straight elements: all alike
+    values = np.broadcast_to(functions, (len(shares), *functions.shape[1:]))
+    mass = np.einsum("mq,mqa,mqb->mab", shares, values, values)
+    root = 1.0 / np.sqrt(np.einsum("maa->ma", mass))
+    eigenvalues = np.linalg.eigvalsh(root[:, :, None] * mass * root[:, None])
+    return float(eigenvalues.min()), float(eigenvalues.max())
