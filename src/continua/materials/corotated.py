@@ -37,7 +37,7 @@ class Corotated(Law):
 
     Attributes:
         rotation: "exact", the default: at every quadrature point, with its derivative in force and tangent. "mean" and
-            "corner" are faster (a step takes 0.7 to 0.95 of the time), without the derivative: a tetrahedron has
+            "corner" are faster (a step takes 0.65 to 0.95 of the time), without the derivative: a tetrahedron has
             one rotation, of its volume mean or its corners (Weber 2015). At order 2 and 3 it then bends too far: a
             slender cantilever bent by 56 degrees by 4.4 % at order 2 with 20 cells along it, and by 9.1 % at order 3
             with 10. At order 1 all choices have the same force, the gradient of the energy; "mean" and "corner" have a
