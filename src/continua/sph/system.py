@@ -594,9 +594,8 @@ class FluidSystem(System):
                     continue
                 self._layers[index][which] = emitter.layers_due(time, self.diameter)
                 if len(new) > fluid.max_particles - p.count - sum(len(part) for part in points):
-                    self._withheld[index] += len(
-                        new
-                    )  # lost, as a nozzle that is shut does not catch up later
+                    # lost, as a nozzle that is shut does not catch up later
+                    self._withheld[index] += len(new)
                     continue
                 points.append(new)
                 velocities.append(np.broadcast_to(emitter.velocity(), new.shape))
