@@ -210,6 +210,8 @@ ARGUMENTS: dict[str, Callable[[], Any]] = {
     "length": lambda: 1.0,
     "limbs": lambda: [ct.mesh.RoundCone((0, 0, 0), (0, 1, 0), 0.3)],
     "low": lambda: (0.0, 0.0, 0.0),
+    "max": lambda: (1.0, 1.0, 1.0),
+    "min": lambda: (0.0, 0.0, 0.0),
     "maps": lambda: [dofs()],
     "matrix": matrix,
     "mesh": tets,

@@ -39,7 +39,7 @@ CASES = {
     "missing-bodies": ("bodies:", "things:", 5, "things", "unknown key 'things'"),
     "unknown-key": ("poisson:", "poison:", 9, "bodies[0].material.poison", "did you mean 'poisson'?"),
     "unknown-top-key": ("seconds:", "second:", 2, "second", "did you mean 'seconds'?"),
-    "unknown-key-far": ("order: 1", "zzz: 1", 10, "bodies[0].zzz", "keys here are color, damping"),
+    "unknown-key-far": ("order: 1", "zzz: 1", 10, "bodies[0].zzz", "keys here are color, curved, damping"),
     "misspelt-selector-key": ("where: left", "were: left", 12, "bodies[0].pin[0].were", "did you mean 'where'?"),
     "misspelt-collider-key": ("point: [0, -1, 0]", "piont: [0, -1, 0]", 17, "colliders[0].piont", "did you mean 'point'?"),
     "misspelt-motion-key": ("axis: [1, 0, 0]", "axes: [1, 0, 0]", 15, "bodies[0].drive[0].motion.axes", "did you mean 'axis'?"),

@@ -8,7 +8,6 @@ from continua.linalg.geometry import Geometry
 from continua.linalg.krylov import MINRES, PCG, MergedPCG, SlicedEllMatrix
 from continua.linalg.matrix import BlockMatrix, BlockPattern
 from continua.linalg.multigrid import Multigrid, PMultigrid
-from continua.linalg.pressure_term import PressurePattern, PressureTerm
 from continua.linalg.saddle_point import CouplingMatrix, SaddlePointMatrix
 from continua.linalg.solver import LinearSolver, SolveReport
 
@@ -27,8 +26,6 @@ __all__ = [
     "MergedPCG",
     "Multigrid",
     "PMultigrid",
-    "PressurePattern",
-    "PressureTerm",
     "SaddlePointMatrix",
     "SlicedEllMatrix",
     "SolveReport",

@@ -45,6 +45,7 @@ from continua.solids.derived_fields import State
 from continua.solids.discretisation import Discretisation
 from continua.solids.element_materials import ElementMaterials, are_incompressible, checked_parts
 from continua.solids.elements.base import Elements
+from continua.solids.elements.factory import checked_order
 from continua.solids.incompressible import Incompressibility
 from continua.solids.integrators import BodyState, Integrator, Stepper, choose_integrator
 from continua.solids.locking import averages_volume, note_locking
@@ -192,6 +193,7 @@ class SoftBody(BoundaryConditions):
         self.incompressible = self.incompressible or are_incompressible(laws, self.name)
         self._mass_lumped = choice(mass, "mass", ("consistent", "lumped")) == "lumped" or self.incompressible
         choice(volumetric, "volumetric", ("auto", "mean", "full"))
+        order = checked_order(mesh, order)
         if self.incompressible and (plane == "stress" or volumetric == "mean"):
             option = "plane='stress', whose thickness is free" if plane == "stress" else "volumetric='mean'"
             raise InputError(

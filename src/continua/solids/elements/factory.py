@@ -16,7 +16,17 @@ from continua.solids.elements.quadrature_elements import NodalElements, Quadratu
 from continua.solids.elements.stvk_tet import StVKTets
 from continua.validation import choice, shortened, whole_number
 
-__all__ = ["make_elements"]
+__all__ = ["checked_order", "make_elements"]
+
+
+def checked_order(mesh: VolumeMesh, order: int) -> int:
+    """Return the order of elements on a mesh, or raise InputError if there are none."""
+    if not isinstance(mesh, TetMesh | HexMesh | PlaneMesh):
+        raise InputError(
+            f"a soft body needs a TetMesh, a HexMesh, a TriMesh or a QuadMesh, not {shortened(mesh)}; "
+            "continua.mesh.tetrahedralize turns a closed surface into tetrahedra"
+        )
+    return whole_number(order, f"the order of {mesh.NAME}", low=1, high=3 if isinstance(mesh, TetMesh) else 2)
 
 
 def make_elements(
@@ -26,13 +36,8 @@ def make_elements(
 
     With `mean_volume` they average the change of volume; see `solids.elements.mean_volume`.
     """
-    if not isinstance(mesh, TetMesh | HexMesh | PlaneMesh):
-        raise InputError(
-            f"a soft body needs a TetMesh, a HexMesh, a TriMesh or a QuadMesh, not {shortened(mesh)}; "
-            "continua.mesh.tetrahedralize turns a closed surface into tetrahedra"
-        )
-    highest = 3 if isinstance(mesh, TetMesh) else 2
-    order = whole_number(order, f"the order of {mesh.NAME}", low=1, high=highest)
+    order = checked_order(mesh, order)
+    assert isinstance(mesh, TetMesh | HexMesh | PlaneMesh)
     if plane is not None:
         choice(plane, "plane", ("strain", "stress"))
         if not isinstance(mesh, PlaneMesh):

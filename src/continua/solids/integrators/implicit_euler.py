@@ -146,7 +146,7 @@ class ImplicitEulerStepper(ImplicitStepper):
             part = min(max(part, PARTS[0]), PARTS[1])
         wanted = -left
         wanted[3:] /= part
-        self._added_moment, self._added_part = wanted[3:], part
+        self._added_moment, self._added_part = wanted[3:].copy(), part
         motion = rigid_velocities(state, state.x, mass_x, wanted)
         return self.mass_times(state, motion, self._impulse), float(np.abs(motion).max(initial=0.0))
 
