@@ -163,6 +163,22 @@ def test_a_floor_without_friction_keeps_the_spin(young, newton):
     assert abs(vertical_momentum(bar) / before - 1.0) < 0.004
 
 
+@pytest.mark.parametrize("young", [1e5, 1e6])
+def test_bars_that_spin_on_each_other_keep_the_spin(young):
+    """Without friction nothing brakes the rotation about the vertical, whatever presses the bars together."""
+    bars = []
+    for number in range(2):
+        mesh = ct.mesh.box((0.3, 0.1, 0.1), (6, 2, 2)).transformed(translate=(0, 0.3 + 0.105 * number, 0))
+        bars.append(ct.SoftBody(mesh, material=ct.Corotated(young=young), name=f"bar {number}"))
+        bars[-1].set_velocity((0.0, -2.0, 0.0), (0.0, 10.0, 0.0))
+    contact = ct.Contact(friction=0.0)
+    world = ct.World(bars, colliders=[ct.Plane(friction=0.0)], contact=contact, dt=0.01)
+    before = sum(map(vertical_momentum, bars))
+    touched = sum(world.step()[1].contacts > 0 for _ in range(60))
+    assert touched > 20
+    assert abs(sum(map(vertical_momentum, bars)) / before - 1.0) < 0.015
+
+
 def _tumble(turn, scale):
     """Run a block that hits a slope, in a world that is turned and scaled; return it turned and scaled back."""
     mesh = ct.mesh.box(size=(0.2, 0.1, 0.15), cells=(2, 1, 2)).transformed(translate=(0.0, 0.02, 0.0))
