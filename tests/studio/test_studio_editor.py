@@ -163,7 +163,7 @@ def test_forms_reject_invalid_values(editor):
     add(page, "Sphere")
     before = data(page)
     for label, text, words in (
-        ("Poisson’s ratio", "0.5", "less than"),
+        ("Poisson’s ratio", "0.6", "at most"),
         ("Young’s modulus in Pa", "soft", "not a number"),
         ("Density in kg/m³", "-1", "greater than"),
         ("Name", "two words", "short name"),

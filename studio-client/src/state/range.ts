@@ -6,6 +6,7 @@ import type { FieldInfo } from "../net/messages";
 const MIN_DEVIATION = 1e-3; // smallest half width of a range about 1
 /** Values below which there is only round-off, by unit. */
 const NOISE: Record<string, number> = { Pa: 1e-3, "J/m³": 1e-6, m: 1e-9, "m/s": 1e-9 };
+const ROUNDING = 1e-3; // part of a value that does not make a range larger: smoke of 1.0002 is shown up to 1
 const SHRINK_DELAY = 1.5; // s that values must stay below half of the range before it shrinks
 
 export class AutoRange {
@@ -39,7 +40,7 @@ export class AutoRange {
   private follow(extent: [number, number], now: number): [number, number] {
     const low = extent[0] < 0 ? -niceCeiling(-extent[0]) : 0;
     const size = Math.max(extent[1], 0);
-    const high = niceCeiling(size);
+    const high = niceCeiling(size * (1 - ROUNDING));
     if (high > this.range[1] || low < this.range[0]) {
       this.range = [Math.min(low, this.range[0]), Math.max(high, this.range[1])];
       this.smallSince = NaN;

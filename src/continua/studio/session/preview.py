@@ -45,6 +45,7 @@ _MAX_VOLUME_CELLS = 32  # along an axis
 _MAX_FILE = 20 * 2**20  # bytes
 _NO_FIELD = shapes.DistanceFieldSpec()
 _NO_TRIANGLES = np.zeros((0, 3), np.int32)
+_ROUND = (shapes.SphereMesh, shapes.CylinderMesh, shapes.TorusMesh, shapes.BowlMesh)  # know their surface
 _TETS = {  # elements of a mesh: a factor, and the exponents of its `cells`
     "box": (6, (1, 1, 1)),
     "rectangle": (2, (1, 1)),
@@ -244,6 +245,12 @@ def _soft(scene: Scene, spec: soft_bodies.SoftBody) -> BodyFrame:
     model: Any = spec.mesh
     if spec.skin is not None:
         model = shapes.FileMesh(type="file", path=spec.skin.path, texture=spec.skin.texture)
+    elif spec.order > 1 and spec.curved is not False and isinstance(model, _ROUND):
+        # the curved faces of a few elements are nearly those of many straight ones
+        cells = np.atleast_1d(model.cells) * spec.order
+        model = model.model_copy(
+            update={"cells": tuple(map(int, cells)) if len(cells) > 1 else int(cells[0])}
+        )
     return _surface_frame(spec, "soft", _surface(scene, model, spec.transform))
 
 
