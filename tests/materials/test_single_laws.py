@@ -213,7 +213,7 @@ def test_fibres_of_their_own_for_every_element():
         (lambda: ct.EditingMaterial(poisson=0.3), "no transverse contraction"),
         (lambda: ct.Corotated(poisson=0.51), "at most 0.5"),
         (lambda: ct.Corotated(poisson=0.5).lame, "no finite bulk modulus"),
-        (lambda: ct.Corotated(rotation="edge"), "'exact', 'mean' or 'corner'"),
+        (lambda: ct.Corotated(rotation="edge"), "'auto', 'exact', 'mean' or 'corner'"),
     ],
 )
 def test_what_a_law_cannot_be_made_of_is_refused(make, word):

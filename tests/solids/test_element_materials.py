@@ -110,7 +110,7 @@ def test_parts_change_while_running_and_bad_ones_are_refused():
 
 def test_a_body_has_one_choice_of_the_rotation():
     mean = ct.Corotated(rotation="mean")
-    with pytest.raises(ct.InputError, match="must have the rotation of its body, 'exact', not 'mean'"):
+    with pytest.raises(ct.InputError, match="must have the rotation of its body, 'auto', not 'mean'"):
         ct.SoftBody(BOX, material=ct.Corotated(), parts=[(right_half, mean)])
     body = ct.SoftBody(BOX, material=mean, parts=[(right_half, mean)], order=2, name="bar")
     with pytest.raises(ct.InputError, match="rotation of body 'bar' cannot change; make a new body"):

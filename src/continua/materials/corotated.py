@@ -36,20 +36,21 @@ class Corotated(Law):
     strains: the default law of a soft body.
 
     Attributes:
-        rotation: "exact", the default: at every quadrature point, with its derivative in force and tangent. "mean" and
-            "corner" are faster (a step takes 0.65 to 0.95 of the time), without the derivative: a tetrahedron has
-            one rotation, of its volume mean or its corners (Weber 2015). At order 2 and 3 it then bends too far: a
-            slender cantilever bent by 56 degrees by 4.4 % at order 2 with 20 cells along it, and by 9.1 % at order 3
-            with 10. At order 1 all choices have the same force, the gradient of the energy; "mean" and "corner" have a
-            tangent with frozen rotations there, with which contact takes more iterations, and stretched strings may
-            become unstable at long time steps. Hexahedra and plane elements are always exact.
+        rotation: "exact": at every quadrature point, with its derivative in force and tangent. "mean" and "corner" are
+            faster (a step takes 0.7 to 0.95 of the time), without the derivative: a tetrahedron has one rotation, of
+            its volume mean or its corners (Weber 2015). At order 2 and 3 it then bends too far: a slender cantilever
+            bent by 56 degrees by 4.4 % at order 2 with 20 cells along it, and by 9.1 % at order 3 with 10. "auto", the
+            default, is exact at order 2 and 3. At order 1 all choices have the same force, the gradient of the energy;
+            there "auto" has the tangent with frozen rotations of the fast choices. With it stretched strings may become
+            unstable at long time steps; with the exact one stiff bodies that spin in contact are braked at long time
+            steps. Hexahedra and plane elements are always exact.
     """
 
     rotation: str = constant(
-        "exact",
+        "auto",
         "Rotations in tetrahedra: exact, or the faster and softer one of a whole element, of its mean or its corners; "
-        "at order 1 these two have exact forces and a tangent with frozen rotations.",
-        choices=("exact", "mean", "corner"),
+        "`auto` is exact at order 2 and 3, and at order 1 in the force, with frozen rotations in the tangent.",
+        choices=("auto", "exact", "mean", "corner"),
     )
 
     principal = principal

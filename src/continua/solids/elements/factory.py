@@ -56,7 +56,7 @@ def make_elements(
     if isinstance(law, Linear | Corotated):
         if order == 1:
             return LinearTets(mesh)
-        exact = isinstance(law, Corotated) and law.rotation == "exact"
+        exact = isinstance(law, Corotated) and law.rotation in ("auto", "exact")
         if mesh.curved_boundary is not None and BernsteinGeometry(mesh, order).rest_shape is not None:
             return CurvedCorotatedTets(mesh, order) if exact else QuadratureTets(mesh, order)
         return CorotatedTets(mesh, order) if exact else BernsteinTets(mesh, order)
