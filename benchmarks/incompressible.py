@@ -19,7 +19,7 @@ import numpy as np
 import continua as ct
 from benchmarks.report import Result, against
 from benchmarks.run import Run
-from continua.solids.incompressible import PressureSolve
+from continua.deformable.incompressible import PressureSolve
 
 DT, BAR = 1 / 60, 2.5
 THESIS_ITERATIONS = 34

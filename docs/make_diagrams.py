@@ -108,6 +108,11 @@ LAYERS = (
         (("solids",), ("rigid",), ("sph",), ("grid_fluids",)),
     ),
     (
+        "bodies with elements",
+        "what they share",
+        (("deformable", "integrators, boundary conditions, statics"),),
+    ),
+    (
         "contracts",
         "systems and couplings of a world",
         (("registry.py", "kinds of bodies"), ("system.py", "System, Coupling")),

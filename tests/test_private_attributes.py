@@ -31,6 +31,9 @@ OF_OTHERS = {
 }
 """Private attributes of other libraries, and why they are read."""
 
+INHERITED = {"solids": "deformable", "shells": "deformable", "springs": "deformable"}
+"""Packages whose bodies derive from a class of another: they know the attributes that they inherit."""
+
 NAMED_TUPLE = {"_replace", "_asdict", "_fields", "_make"}
 """Names with an underscore that are public."""
 
@@ -69,6 +72,8 @@ def foreign_reads(trees: dict[Path, ast.AST]) -> list[str]:
     defined = defaultdict(set)
     for path, tree in trees.items():
         defined[package_of(path)].update(names_defined(tree))
+    for package, base in INHERITED.items():
+        defined[package] |= defined[base]
     found = []
     for path, tree in trees.items():
         package = package_of(path)

@@ -15,9 +15,9 @@ import scipy.sparse.linalg as spla
 import sympy as sp
 
 import continua as ct
+from continua.deformable.elements import AssembledSystem
 from continua.linalg import BlockMatrix
 from continua.numerics.bernstein import bernstein_slopes
-from continua.solids.elements.base import AssembledSystem
 from continua.solids.elements.bernstein_tet import BernsteinTets
 
 LAW = ct.Linear(young=3.0, poisson=0.3, density=1.0)

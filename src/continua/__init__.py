@@ -25,6 +25,15 @@ from continua.errors import (
 if TYPE_CHECKING:
     from continua import mesh, sdf
     from continua.contact_solver import Contact
+    from continua.deformable import (
+        EnergyMomentum,
+        Explicit,
+        ForceField,
+        ImplicitEuler,
+        Newmark,
+        RotatedDamping,
+        SemiImplicit,
+    )
     from continua.environment import Wind
     from continua.frames import (
         BodyFrame,
@@ -58,17 +67,7 @@ if TYPE_CHECKING:
     from continua.numerics import get_threads, set_threads
     from continua.rigid import RigidBody, RigidInstances, joints
     from continua.scene import Scene, load_scene
-    from continua.solids import (
-        EnergyMomentum,
-        Explicit,
-        ForceField,
-        ImplicitEuler,
-        Newmark,
-        Plasticity,
-        RotatedDamping,
-        SemiImplicit,
-        SoftBody,
-    )
+    from continua.solids import Plasticity, SoftBody
     from continua.sph import (
         DFSPH,
         IISPH,
@@ -104,6 +103,15 @@ _LAZY_EXPORTS = {
         "StepReport",
         "WarningCount",
     ),
+    "continua.deformable": (
+        "EnergyMomentum",
+        "Explicit",
+        "ForceField",
+        "ImplicitEuler",
+        "Newmark",
+        "RotatedDamping",
+        "SemiImplicit",
+    ),
     "continua.geometry": (
         "AnimatedMeshShape",
         "Box",
@@ -133,17 +141,7 @@ _LAZY_EXPORTS = {
     "continua.numerics": ("get_threads", "set_threads"),
     "continua.rigid": ("RigidBody", "RigidInstances", "joints"),
     "continua.scene": ("Scene", "load_scene"),
-    "continua.solids": (
-        "EnergyMomentum",
-        "Explicit",
-        "ForceField",
-        "ImplicitEuler",
-        "Plasticity",
-        "Newmark",
-        "RotatedDamping",
-        "SemiImplicit",
-        "SoftBody",
-    ),
+    "continua.solids": ("Plasticity", "SoftBody"),
     "continua.sph": (
         "DFSPH",
         "IISPH",

@@ -3,12 +3,12 @@
 import numpy as np
 
 from continua import Corotated, Multigrid, PMultigrid, mesh
+from continua.deformable.elements import AssembledSystem
 from continua.linalg import BlockMatrix
-from continua.solids.elements.base import AssembledSystem
 from continua.solids.elements.bernstein_tet import BernsteinTets
 from continua.solids.elements.linear_tet import LinearTets
 from continua.solids.elements.quadrature_elements import NodalElements
-from continua.solids.solver_setup import attach_multigrid_geometry
+from continua.solids.multigrid_geometry import attach_multigrid_geometry
 
 
 def jittered(cells, seed=0, size=(1.0, 1.0, 1.0)):

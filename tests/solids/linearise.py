@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from continua.deformable.elements import AssembledSystem
 from continua.linalg import BlockMatrix
-from continua.solids.elements.base import AssembledSystem
 
 
 def give(elements, law):

@@ -9,8 +9,8 @@ from linearise import linearised
 from scipy.sparse.linalg import spsolve
 
 import continua as ct
+from continua.deformable.convergence import Convergence, ConvergenceTest
 from continua.linalg import BlockMatrix
-from continua.solids.convergence import Convergence, ConvergenceTest
 
 LAWS = [
     ct.Linear,
@@ -120,7 +120,7 @@ def test_more_than_rounding_allows_gives_all_that_it_allows(solver):
     K, _ = linearised(body._elements, body._elements.rest_positions)
     free = np.repeat(body.rest_positions[:, 0] > 1e-9, 3)
     load = (body._node_mass[:, None] * [0.0, -9.81, 0.0]).ravel()
-    floor = 8.0 * EPS * (abs(K) @ abs(body.positions.ravel()) + abs(load))  # see `solids.convergence`
+    floor = 8.0 * EPS * (abs(K) @ abs(body.positions.ravel()) + abs(load))  # see `deformable.convergence`
     assert report.residual <= 1.01 * floor.max() / abs(load[free]).max()
     u = np.zeros(len(load))
     u[free] = spsolve(K[free][:, free].tocsc(), load[free])

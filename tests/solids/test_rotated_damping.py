@@ -6,14 +6,14 @@ import scipy.sparse
 from scipy.spatial.transform import Rotation
 
 import continua as ct
-from continua.solids.damping import Damper
+from continua.solids.damper import TangentDamper
 from continua.solids.elements.quadrature_elements import NodalElements, QuadratureTets
 
 LAME = (3.0, 2.0)
 
 
 def damper(elements, time=1.0):
-    d = Damper(elements)
+    d = TangentDamper(elements)
     d.set_constants(np.tile(LAME, (elements.element_count, 1)), time)
     return d
 

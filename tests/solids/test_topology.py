@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import continua as ct
+from continua.deformable import mass_kernels
 from continua.errors import InputError
 from continua.mesh import TopologyChange, connected_pieces
-from continua.solids import mass_kernels
 
 INTEGRATORS = ["implicit_euler", "newmark", "explicit", "semi_implicit"]
 LUMPED = ("explicit", "semi_implicit")

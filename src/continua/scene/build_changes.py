@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua import solids
+from continua.deformable.element_materials import with_constants
 from continua.errors import InputError
 from continua.mesh import TetMesh, faces_between
 from continua.scene import environment, soft_bodies
 from continua.scene.build_selection import select, select_parts
 from continua.scene.models import Scene
-from continua.solids.element_materials import with_constants
 from continua.world import World
 
 __all__ = ["schedule_changes"]

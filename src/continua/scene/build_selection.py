@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 import continua.mesh as meshes
 from continua import solids
+from continua.deformable.selection import on_side
 from continua.errors import InputError
 from continua.scene import selectors
 from continua.scene.errors import Location
 from continua.scene.models import Scene
-from continua.solids.selection import on_side
 from continua.validation import unit_vector
 
 __all__ = ["select", "select_nodes", "select_parts"]

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import continua.mesh as meshes
-from continua import materials, solids
+from continua import deformable, materials, solids
+from continua.deformable.element_materials import with_constants
 from continua.errors import InputError
 from continua.registry import BodySummary
 from continua.scene import loads, motions, soft_bodies
@@ -20,7 +21,6 @@ from continua.scene.build_selection import select_nodes, select_parts
 from continua.scene.cost import soft_memory
 from continua.scene.models import Scene
 from continua.scene.solvers import build_solver
-from continua.solids.element_materials import with_constants
 from continua.solids.elements.bernstein_geometry import bernstein_node_count
 from continua.solids.elements.lagrange import quadratic_node_count
 from continua.voxels import Voxels, read_voxels
@@ -43,10 +43,10 @@ def _law(spec: Any) -> materials.Law:
     return materials.LAWS[spec.type](**spec.model_dump(exclude={"type"}))
 
 
-def _integrator(spec: Any) -> solids.Integrator | str:
+def _integrator(spec: Any) -> deformable.Integrator | str:
     if isinstance(spec, str):
         return spec
-    return solids.INTEGRATORS[spec.type](**spec.model_dump(exclude={"type"}))
+    return deformable.INTEGRATORS[spec.type](**spec.model_dump(exclude={"type"}))
 
 
 def build_soft(scene: Scene, number: int) -> solids.SoftBody:
@@ -129,9 +129,9 @@ def _skin(scene: Scene, number: int, where: Placement) -> meshes.SurfaceMesh | N
         return surface if spec.transform is None else surface.transformed(**where._asdict())
 
 
-def _damping(spec: soft_bodies.Damping) -> tuple[float, float] | solids.RotatedDamping:
+def _damping(spec: soft_bodies.Damping) -> tuple[float, float] | deformable.RotatedDamping:
     if spec.rotated > 0.0:
-        return solids.RotatedDamping(time=spec.rotated, mass=spec.mass, stiffness=spec.stiffness)
+        return deformable.RotatedDamping(time=spec.rotated, mass=spec.mass, stiffness=spec.stiffness)
     return spec.mass, spec.stiffness
 
 
@@ -225,7 +225,7 @@ def _uniform_field(force: NDArray[np.float64], _time: float, _x: NDArray[np.floa
 
 
 def _scaled_field(
-    field: solids.ForceField, course: loads.TimeFunction, time: float, x: NDArray[np.float64]
+    field: deformable.ForceField, course: loads.TimeFunction, time: float, x: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     return _scaled(field.at(time, x), course, time)
 
@@ -234,16 +234,16 @@ def _force(load: loads.LoadVolume) -> Any:
     """Return the force density of a volume load: a vector, or a field."""
     match load.field:
         case loads.Wave() as wave:
-            field = solids.ForceField.wave(wave.force, wave.direction, wave.length, wave.period)
+            field = deformable.ForceField.wave(wave.force, wave.direction, wave.length, wave.period)
         case loads.Radial() as radial:
-            field = solids.ForceField.radial(radial.center, radial.force, radial.radius)
+            field = deformable.ForceField.radial(radial.center, radial.force, radial.radius)
         case _:
             if load.course is None:
                 return load.force
-            field = solids.ForceField(partial(_uniform_field, np.array(load.force)))
+            field = deformable.ForceField(partial(_uniform_field, np.array(load.force)))
     if load.course is None:
         return field
-    return solids.ForceField(partial(_scaled_field, field, load.course))
+    return deformable.ForceField(partial(_scaled_field, field, load.course))
 
 
 def _paint(spec: Any, scene: Scene) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:

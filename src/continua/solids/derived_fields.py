@@ -13,11 +13,11 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.deformable.elements import Elements
 from continua.frames import Field, readonly_copy
 from continua.materials import Law
 from continua.mesh import TetMesh
 from continua.numerics import signed_svd_batch
-from continua.solids.elements.base import Elements
 from continua.solids.elements.quadrature_elements import NodalElements, QuadratureElements, QuadratureTets
 from continua.validation import choice
 

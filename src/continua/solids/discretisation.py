@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from continua.deformable.boundary_surface import BoundarySurface
+from continua.deformable.elements import Elements
 from continua.errors import InputError
 from continua.materials import Law
 from continua.mesh import VolumeMesh
-from continua.solids.boundary_surface import BoundarySurface
 from continua.solids.derived_fields import DerivedFields
-from continua.solids.elements.base import Elements
 from continua.solids.elements.factory import make_elements
 from continua.solids.elements.quadrature_elements import NodalElements, QuadratureTets
+from continua.solids.multigrid_geometry import attach_multigrid_geometry
 from continua.solids.plasticity.plasticity import Plasticity, PlasticState
-from continua.solids.solver_setup import attach_multigrid_geometry
 
 __all__ = ["Discretisation"]
 

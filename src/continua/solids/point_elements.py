@@ -6,9 +6,9 @@ point by point (the discrete gradient of `EnergyMomentum`, damping of the rate o
 
 from __future__ import annotations
 
+from continua.deformable.elements import Elements
 from continua.errors import InputError
 from continua.mesh import TetMesh
-from continua.solids.elements.base import Elements
 from continua.solids.elements.curved_corotated_tet import CurvedCorotatedTets
 from continua.solids.elements.quadrature_elements import NodalElements, QuadratureElements, QuadratureTets
 

@@ -19,24 +19,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.deformable.boundary_conditions.constraints import BoundaryCondition
+from continua.deformable.boundary_conditions.dirichlet import DirichletSet
+from continua.deformable.boundary_surface import remap_embedded_surface
+from continua.deformable.damping import Damper
+from continua.deformable.element_materials import ElementMaterials
+from continua.deformable.elements import Elements
+from continua.deformable.field_transfer import FieldTransfer
+from continua.deformable.integrators import Stepper
+from continua.deformable.solver_setup import choose_solver
 from continua.errors import InputError
 from continua.frames import EmbeddedSurface, readonly_copy
 from continua.linalg import AutoSolver
 from continua.mesh import TetMesh, TopologyChange, VolumeMesh, connected_pieces
 from continua.mesh.curved_boundary import GivenCoefficients
-from continua.solids.boundary_conditions.constraints import BoundaryCondition
-from continua.solids.boundary_conditions.dirichlet import DirichletSet
-from continua.solids.boundary_surface import remap_embedded_surface
-from continua.solids.damping import Damper
 from continua.solids.discretisation import Discretisation
-from continua.solids.element_materials import ElementMaterials
-from continua.solids.elements.base import Elements
 from continua.solids.elements.bernstein_geometry import BernsteinGeometry
-from continua.solids.elements.field_transfer import FieldTransfer
 from continua.solids.elements.rest_shape import weighted_mass
-from continua.solids.integrators import Stepper
 from continua.solids.plasticity.plasticity import Plasticity, PlasticState
-from continua.solids.solver_setup import choose_solver
 from continua.validation import instance_of, state_arrays, whole_number
 
 if TYPE_CHECKING:
@@ -293,7 +293,7 @@ def _plan(
     conditions = _carry_conditions(body, key, initial, sequential)
     voxels = body.voxels
     voxel_values = readonly_copy(np.zeros(0) if voxels is None else voxels.sample(elements.rest_positions))
-    damper = None if body._damper is None else Damper(elements)
+    damper = None if body._damper is None else elements.damper()
     solver = body._stepper.solver
     fresh = choose_solver(elements, None if isinstance(solver, AutoSolver) else solver)
     stepper = body._make_stepper(elements, fresh)

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from continua.collision import ColliderSet
-from continua.environment import Environment
+from continua.deformable.boundary_conditions.boundary_faces import BoundaryFaces
+from continua.deformable.boundary_surface import embed_surface
+from continua.deformable.damping import RotatedDamping
+from continua.deformable.deformable_body import DeformableBody
+from continua.deformable.element_materials import ElementMaterials, are_incompressible, checked_parts
+from continua.deformable.elements import Elements
+from continua.deformable.integrators import Integrator
+from continua.deformable.selection import Where, select_elements
 from continua.errors import InputError
 from continua.frames import (
     BodyFields,
@@ -18,11 +25,9 @@ from continua.frames import (
     ContactForces,
     EmbeddedSurface,
     Field,
-    StepReport,
     readonly_copy,
 )
-from continua.geometry.surface_coefficients import check_coefficient
-from continua.linalg import AutoSolver, LinearSolver
+from continua.linalg import LinearSolver
 from continua.materials import Corotated, Law
 from continua.mesh import (
     PlaneMesh,
@@ -36,18 +41,13 @@ from continua.mesh import (
     refine_tets,
     split_faces,
 )
-from continua.solids import mass_kernels
-from continua.solids.boundary_conditions.boundary_conditions import BoundaryConditions
-from continua.solids.boundary_surface import embed_surface
-from continua.solids.contact_body import SoftContactBody
-from continua.solids.damping import Damper, RotatedDamping, split_damping
 from continua.solids.derived_fields import State
 from continua.solids.discretisation import Discretisation
-from continua.solids.element_materials import ElementMaterials, are_incompressible, checked_parts
-from continua.solids.elements.base import Elements
 from continua.solids.elements.factory import checked_order
-from continua.solids.incompressible import Incompressibility
-from continua.solids.integrators import BodyState, Integrator, Stepper, choose_integrator
+from continua.solids.elements.hyperelastic_tet import HyperelasticTets
+from continua.solids.elements.linear_tet import LinearTets
+from continua.solids.elements.stvk_tet import StVKTets
+from continua.solids.face_shapes import boundary_faces
 from continua.solids.locking import averages_volume, note_locking
 from continua.solids.plasticity.plasticity import Plasticity
 from continua.solids.remap import (
@@ -60,14 +60,7 @@ from continua.solids.remap import (
     take_topology,
     topology_state,
 )
-from continua.solids.selection import Where, select_elements
-from continua.solids.solver_setup import choose_solver
-from continua.solids.statics import StaticReport, solve_static
-from continua.solids.step import step_alone
-from continua.system import check_settle
-from continua.validation import array, choice, flag, instance_of, instances_of, mapping, number, vector3
-from continua.validation import color as check_color
-from continua.validation import name as check_name
+from continua.validation import array, choice, flag, instance_of, instances_of, number
 from continua.voxels import Voxels
 
 __all__ = ["SoftBody"]
@@ -108,7 +101,7 @@ def _with_curved_or_straight_elements(
     return mesh
 
 
-class SoftBody(BoundaryConditions):
+class SoftBody(DeformableBody):
     """An elastic body.
 
     Args:
@@ -179,11 +172,7 @@ class SoftBody(BoundaryConditions):
         incompressible: bool = False,
         volume_recovery_time: float = 1.0 / 300.0,
     ) -> None:
-        self.integrator = choose_integrator(integrator, newton)
-        self.name = check_name(name, "the name of a body")
-        self.friction = check_coefficient(friction, "the friction of a body")
-        self.restitution = check_coefficient(restitution, "the restitution of a body", 1.0)
-        self.color = check_color(color, "the color of a body")
+        self._set_options(name, friction, restitution, color, integrator, newton)
         self.incompressible = flag(incompressible, "'incompressible' of a body")
         self._recovery_time = number(volume_recovery_time, "volume_recovery_time", low=0.0, unit="s")
         law = Corotated() if material is None else instance_of(material, Law, "the material of a body")
@@ -203,14 +192,7 @@ class SoftBody(BoundaryConditions):
         mesh = _with_curved_or_straight_elements(mesh, order, law, curved)
         built = Discretisation.of(mesh, order, law, plasticity is not None, plane, self._mean_volume)
         self._take_discretisation(built)
-        self._damper: Damper | None = None
         self._plastic_state = built.plastic_state(plasticity, law, self.name)
-        self._x = self._elements.rest_coefficients.copy()
-        self._read_only_copies: dict[str, tuple[NDArray, NDArray]] = {}
-        self._v = np.zeros_like(self._x)
-        self._initial_v = np.zeros_like(self._x)
-        self._force = np.zeros_like(self._x)
-        self._contact_force = np.zeros_like(self._x)
         self._paint = _checked_paint(paint, self._elements.rest_positions)
         self._skin: EmbeddedSurface | None = None
         self._skin_elements: NDArray[np.int32] = np.zeros(0, np.int32)
@@ -219,19 +201,12 @@ class SoftBody(BoundaryConditions):
             self._skin, self._skin_elements = embed_surface(skin, mesh)
         self._skin_notes = () if skin is None else skin.notes
         self.voxels = voxels
-        self._environment = Environment()
         self._version = 0
         self._initial: InitialTopology | None = None  # None while the body has its initial mesh
         self._pending: TopologyChange | None = None  # changes since `take_topology_change`
         self._topology_key = 0
         self._topology_keys: dict[bytes, int] = {}
-        self._size = float(np.linalg.norm(np.ptp(self._elements.rest_positions, axis=0)))
-        self._clear_boundary_conditions(self._size)
-        self._materials = ElementMaterials(mesh, law, parts, self.name, self.incompressible)
-        self._density: NDArray[np.float64] | None = None
-        self._stepper = self._make_stepper(self._elements, choose_solver(self._elements, solver))
-        self._set_damping(damping)
-        self._update_materials()
+        self._start(ElementMaterials(mesh, law, parts, self.name, self.incompressible), solver, damping)
 
     # --- properties -------------------------------------------------------------------------------------
 
@@ -241,34 +216,9 @@ class SoftBody(BoundaryConditions):
         return Topology(self.mesh, self._version)
 
     @property
-    def material(self) -> Law:
-        """The material; change it with `set_material`."""
-        return self._materials.law
-
-    @property
-    def parts(self) -> tuple[tuple[NDArray[np.int32], Law], ...]:
-        """Parts with other constants: the numbers of their elements, and their material."""
-        return tuple(self._materials.parts)
-
-    @property
-    def damping(self) -> tuple[float, float]:
-        """Rayleigh damping (alpha [1/s], beta [s])."""
-        return self._damping
-
-    @property
-    def damping_time(self) -> float:
-        """Time of the rotated damping [s], or 0 without one; see `RotatedDamping`."""
-        return self._damping_time
-
-    @property
     def plasticity(self) -> Plasticity | None:
         """Constants of plasticity, or None."""
         return None if self._plastic_state is None else self._plastic_state.plasticity
-
-    @property
-    def order(self) -> int:
-        """Polynomial degree of the elements."""
-        return self._elements.order
 
     @property
     def plane(self) -> str | None:
@@ -281,12 +231,6 @@ class SoftBody(BoundaryConditions):
     def volumetric(self) -> str:
         """How the change of volume is integrated: "mean" or "full"; see `SoftBody`."""
         return "mean" if self._mean_volume else "full"
-
-    @property
-    def solver(self) -> LinearSolver:
-        """The linear solver; `print(body.solver)` describes it."""
-        solver = self._stepper.solver
-        return solver.current if isinstance(solver, AutoSolver) else solver
 
     @property
     def voxels(self) -> Voxels | None:
@@ -302,64 +246,6 @@ class SoftBody(BoundaryConditions):
         self._voxels = voxels
 
     @property
-    def stable_dt(self) -> float:
-        """Longest stable time step [s] of an explicit integrator now; infinite for an implicit one."""
-        return self._stepper.stable_dt(self._body_state(), self._damping, self._pulls)
-
-    @property
-    def node_count(self) -> int:
-        """Number of nodes."""
-        return self._elements.node_count
-
-    @property
-    def element_count(self) -> int:
-        """Number of elements."""
-        return self._elements.element_count
-
-    @property
-    def mass_total(self) -> float:
-        """Mass [kg]."""
-        return float(self._node_mass.sum())
-
-    @property
-    def rest_positions(self) -> NDArray[np.float64]:
-        """Node positions of the undeformed body [m], shape [n, 3]; a read-only copy."""
-        return readonly_copy(self._elements.rest_positions)
-
-    @property
-    def positions(self) -> NDArray[np.float64]:
-        """Node positions [m], shape [n, 3]; a read-only copy.
-
-        Set all of them at any time: `body.positions = body.positions + shift`. The body starts anew from there, with
-        the velocities that it has; plastic deformation stays, and pinned and driven nodes go back to their targets in
-        the next step. `reset` goes to the rest positions.
-        """
-        return readonly_copy(self._elements.values(self._x))
-
-    @positions.setter
-    def positions(self, values: ArrayLike) -> None:
-        self._x[:] = self._coefficients(values, "positions", self._elements.rest_positions)
-        self._start_anew()
-
-    @property
-    def velocities(self) -> NDArray[np.float64]:
-        """Node velocities [m/s], shape [n, 3]; a read-only copy.
-
-        Set all of them at any time; `reset` goes to those of `set_velocity`.
-        """
-        return readonly_copy(self._elements.values(self._v))
-
-    @velocities.setter
-    def velocities(self, values: ArrayLike) -> None:
-        self._v[:] = self._coefficients(values, "velocities", np.zeros_like(self._v))
-        self._start_anew()
-
-    @property
-    def triangles(self) -> NDArray[np.int32]:
-        """The outer surface over the nodes, outward oriented, shape [k, 3]; a read-only copy."""
-        return self._read_only("triangles", self._surface.triangles)
-
-    @property
     def notes(self) -> tuple[str, ...]:
         """What was repaired or remarkable when the mesh and the skin were made, one sentence each."""
         shape = getattr(self._elements, "rest_shape", None)
@@ -371,10 +257,6 @@ class SoftBody(BoundaryConditions):
         shape = getattr(self._elements, "rest_shape", None)
         return np.array(() if shape is None else shape.curved, np.int32)
 
-    def summary(self) -> dict[str, int | str]:
-        """Return the number and order of the elements, for reports."""
-        return {"elements": self.element_count, "order": self.order}
-
     def geometry_bytes(self) -> bytes:
         """Return the initial mesh as bytes; a run may only be resumed with the same."""
         mesh = self.mesh if self._initial is None else self._initial.mesh
@@ -382,28 +264,6 @@ class SoftBody(BoundaryConditions):
         if self.order > 1 and mesh.curved_boundary is not None and isinstance(mesh, TetMesh | TriMesh):
             curved = mesh.curved_boundary.geometry_bytes(mesh, self.order)
         return mesh.points.tobytes() + mesh.cells.tobytes() + curved
-
-    def set_material(
-        self, *, damping: ArrayLike | RotatedDamping | None = None, part: int | None = None, **constants: Any
-    ) -> None:
-        """Change constants of the law while the simulation runs; the others keep their values.
-
-        Args:
-            damping: Rayleigh damping (alpha [1/s], beta [s]), or a `RotatedDamping`.
-            part: The part whose constants change (0 is the first); None means the elements in no part.
-            **constants: Constants of the law: `young` [Pa], `poisson`, `density` [kg/m3], of a muscle `activation`.
-        """
-        if damping is not None:
-            split_damping(damping)  # refuses what cannot be, before anything changes
-        changes = {key: value for key, value in constants.items() if value is not None}
-        if changes or part is not None:
-            self._materials.change(changes, part)
-            if "poisson" in changes:
-                note_locking(self)
-        if damping is not None:
-            self._set_damping(damping)
-        if changes or part is not None or damping is not None:
-            self._update_materials()
 
     def set_plasticity(self, plasticity: Plasticity) -> None:
         """Change the constants of plasticity; the plastic deformation stays.
@@ -424,32 +284,6 @@ class SoftBody(BoundaryConditions):
             raise InputError(f"body '{self.name}' is elastic; give it a plasticity to change its rest shape")
         self._plastic_state.set_rest(self._x)
         self._stepper.material_changed()
-
-    def set_integrator(self, integrator: Integrator | str, newton: int | None = None) -> None:
-        """Change the time integrator; see `SoftBody` for the arguments."""
-        before, previous = self._stepper, self.integrator
-        self.integrator = choose_integrator(integrator, newton)
-        try:
-            self._stepper = self._make_stepper(self._elements, before.solver)
-        except InputError:
-            self.integrator = previous
-            raise
-        if before.incompressibility is not None and self._stepper.incompressibility is not None:
-            self._stepper.incompressibility.pressure[:] = before.incompressibility.pressure
-        self._stepper.restart(self._v)
-        self._reactions = None
-        self._density = None  # explicit methods use lumped mass
-        self._update_materials()
-
-    def set_velocity(self, velocity: ArrayLike = (0, 0, 0), angular_velocity: ArrayLike = (0, 0, 0)) -> None:
-        """Set a rigid motion: velocity [m/s] of the centre of mass and angular velocity [rad/s] about it."""
-        v = vector3(velocity, "velocity")
-        w = vector3(angular_velocity, "angular_velocity")
-        center = self._node_mass @ self._x / self._node_mass.sum()
-        self._v[:] = v + np.cross(w, self._x - center)
-        self._start_anew()
-        self._initial_v[:] = self._v
-        note_velocities(self)
 
     # --- changes of topology --------------------------------------------------------------------------------
 
@@ -513,86 +347,6 @@ class SoftBody(BoundaryConditions):
 
     # --- the body in a world ------------------------------------------------------------------------------
 
-    def prepare(self, environment: Environment) -> None:
-        """Enter a world: gravity, wind and time come from `environment` from now on."""
-        self._environment = instance_of(environment, Environment, "the environment of a body")
-
-    @property
-    def contact_nodes(self) -> NDArray[np.int32]:
-        """The nodes that colliders can touch, shape [k]: those on the surface, or all if some stiffness is zero."""
-        if self._materials.has_zero_stiffness:  # interior nodes would fall through the surface
-            return np.arange(self.node_count, dtype=np.int32)
-        return self._surface.nodes
-
-    def contact_body(self) -> SoftContactBody:
-        """Return what the body offers to the contact solver."""
-        return SoftContactBody(self)
-
-    def set_contact_forces(self, force: NDArray[np.float64]) -> None:
-        """Set the contact forces on the nodes in the last step [N], shape [n, 3]."""
-        self._contact_force = array(force, "the contact forces of a body", self._x.shape, finite=False)
-
-    @property
-    def contact_forces(self) -> NDArray[np.float64]:
-        """The contact forces on the nodes in the last step [N], shape [n, 3]; a read-only copy."""
-        return readonly_copy(self._contact_force)
-
-    def step(self, dt: float) -> StepReport:
-        """Advance by `dt` [s] without contact; `World.step` includes contact.
-
-        A step that fails is repeated in 2, 4, ... up to 64 substeps, and the report says so. If that fails too,
-        DivergedError is raised and the body keeps its last good state.
-        """
-        dt = number(dt, "dt", above=0.0, unit="s")
-        self._contact_force = np.zeros_like(self._x)
-        return step_alone(self, dt)
-
-    def settle(
-        self,
-        rtol: float = 1e-6,
-        max_newton: int = 200,
-        *,
-        steps: int | None = None,
-        obstacles: ColliderSet | None = None,
-    ) -> StaticReport:
-        """Move to the static equilibrium under gravity, wind, loads and springs, with zero velocities.
-
-        From a distant state it may find another equilibrium than the one the moving body would come to rest at; for
-        a body that hangs from rest it is the same. Contacts are frictionless. Raises DivergedError, and changes
-        nothing, if no equilibrium is found.
-
-        Args:
-            rtol: Unbalanced force to reach, relative to the largest load of a node. What rounding leaves is enough
-                where that is more (see `solids.convergence`); the report then has a warning.
-            max_newton: Maximum number of Newton iterations per load step.
-            steps: Initial number of load steps; a step is halved if it fails. None applies all loads at once, and
-                uses load steps if that fails.
-            obstacles: Colliders, without friction.
-        """
-        rtol, max_newton, steps = check_settle(rtol, max_newton, steps)
-        if obstacles is not None:
-            instance_of(obstacles, ColliderSet, "the obstacles of settle")
-        for tool in self._haptic_tools:
-            tool.read_target()
-        solver_memory = self._stepper.solver_memory()
-        try:
-            report = solve_static(self, rtol, max_newton, steps, obstacles)
-        finally:
-            self._stepper.restore_solver_memory(solver_memory)  # the systems of steps are different
-        for tool in self._haptic_tools:
-            tool.publish_force(self._stepper, 0.0)
-        return report
-
-    def energy(self) -> dict[str, float]:
-        """Return kinetic, elastic and gravitational energy [J]; the last is zero at rest."""
-        self._elements.update(self._x)
-        return self._energy()
-
-    def von_mises(self) -> NDArray[np.float64]:
-        """Return the von Mises stress at the nodes [Pa], shape [n]."""
-        self._elements.update(self._x)
-        return self._elements.von_mises()
-
     def field(self, name: str) -> Field:
         """Return a derived field of the elements: one of `solids.FIELDS`, such as "stress" or "stretch"."""
         return self._derived_fields.field(name, self._field_state())
@@ -639,45 +393,6 @@ class SoftBody(BoundaryConditions):
             topology_version=self._version,
         )
 
-    def _read_only(self, name: str, array: NDArray) -> NDArray:
-        """Return a read-only copy of an array of the elements, the same one as long as the array is the same."""
-        if not array.flags.writeable:
-            return array
-        if name not in self._read_only_copies or self._read_only_copies[name][0] is not array:
-            self._read_only_copies[name] = array, readonly_copy(array)
-        return self._read_only_copies[name][1]
-
-    def state(self) -> dict[str, Any]:
-        """Return everything that a bitwise identical restart needs; the topology only if it has changed."""
-        arrays = {key: array.copy() for key, array in self._state_arrays().items()}
-        return arrays | self._stepper.solver_state() | topology_state(self)
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore a state from `state()`, of any topology of this body.
-
-        Boundary conditions stay attached and follow to that topology.
-        """
-        take_topology(self, mapping(state, f"the state of body '{self.name}'"))
-        for key, target in self._state_arrays().items():
-            target[:] = state.get(key, 0.0)
-        self._stepper.restore_solver_state(state)
-        self._reactions = None
-
-    def reset(self) -> None:
-        """Return to the rest state on the initial mesh, with the velocity given by `set_velocity`."""
-        return_to_initial(self)
-        self._x[:] = self._elements.rest_coefficients
-        self._v[:] = self._initial_v
-        if self._plastic_state is not None:
-            self._plastic_state.reset()
-        self._stepper.restart(self._v)
-        if self._stepper.incompressibility is not None:
-            self._stepper.incompressibility.pressure[:] = 0.0
-        self._stepper.restore_solver_memory()
-        self._stepper.restore_solver_state({})
-        self._reactions = None
-        self._contact_force = np.zeros_like(self._x)
-
     def __repr__(self) -> str:
         return (
             f"SoftBody({self.name!r}, {self.element_count} {self.mesh.NAME} of order {self.order}, "
@@ -686,86 +401,71 @@ class SoftBody(BoundaryConditions):
 
     # --- internals -------------------------------------------------------------------------------------------
 
-    def _coefficients(self, values: ArrayLike, what: str, plane: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the coefficients [n, 3] of the field that has the given values at the nodes.
+    @property
+    def topology_version(self) -> int:
+        """Version of the topology, which rises with every change."""
+        return self._version
 
-        Those of a plane body must equal `plane` [n, 3] along z, where nothing moves.
+    def _advance_material(self, dt: float) -> None:
+        """Let plastic deformation follow a substep of `dt` [s]."""
+        if self._plastic_state is not None:
+            self._plastic_state.advance(self._x, dt)
+
+    def _static_elements(self) -> Elements:
+        """Return elements of the same forces whose tangent is exact, if there are such; they take far fewer iterations.
+
+        Corotated tetrahedra of order 1 may leave out how their rotations change, and those of Green's strain raise
+        their tangent more than they have to.
         """
-        label = f"the {what} of body '{self.name}'"
-        given = array(values, label, self._x.shape)
-        if isinstance(self.mesh, PlaneMesh) and (given[:, 2] != plane[:, 2]).any():
-            raise InputError(f"{label} must stay in the plane: nothing moves along z in plane strain")
-        return nodal_coefficients(self._elements, given)
+        kind, law, mesh = type(self._elements), self.material, self.mesh
+        elements: LinearTets | HyperelasticTets
+        if kind is LinearTets and isinstance(law, Corotated) and law.rotation != "exact":
+            assert isinstance(mesh, TetMesh)
+            elements, law = LinearTets(mesh), replace(law, rotation="exact")
+        elif kind is StVKTets:
+            assert isinstance(mesh, TetMesh)
+            elements = HyperelasticTets(mesh)
+        else:
+            return self._elements
+        elements.set_law(law, self._materials.constants)
+        return elements
 
-    def _start_anew(self) -> None:
-        """Let the integrator start from the present state, which was set from outside."""
-        self._stepper.restart(self._v)
-        self._reactions = None
+    def _boundary_faces(self) -> BoundaryFaces:
+        return boundary_faces(self._elements, self.mesh)
+
+    def _nodal_coefficients(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return nodal_coefficients(self._elements, values)
+
+    def _material_changed(self, constants: Mapping[str, Any]) -> None:
+        if "poisson" in constants:
+            note_locking(self)
+
+    def _velocities_set(self) -> None:
+        note_velocities(self)
+
+    def _topology_state(self) -> dict[str, Any]:
+        return topology_state(self)
+
+    def _take_topology(self, state: Mapping[str, Any]) -> None:
+        take_topology(self, state)
+
+    def _return_to_initial(self) -> None:
+        return_to_initial(self)
+        if self._plastic_state is not None:
+            self._plastic_state.reset()
+
+    def _state_arrays(self) -> dict[str, NDArray]:
+        arrays = super()._state_arrays()
+        if self._plastic_state is not None:
+            arrays |= {"plastic": self._plastic_state.inverse, "plastic_strain": self._plastic_state.strain}
+        return arrays
 
     def _take_discretisation(self, built: Discretisation) -> None:
         self.mesh, self._elements = built.mesh, built.elements
         self._surface, self._derived_fields = built.surface, built.derived_fields
         self._element_size = built.element_size
 
-    def _make_stepper(self, elements: Elements, solver: LinearSolver) -> Stepper:
-        if self.incompressible and not self.integrator.keeps_volumes:
-            raise InputError(
-                f"{type(self.integrator).__name__} is not for incompressible bodies; use ImplicitEuler or Newmark"
-            )
-        stepper = self.integrator.stepper(elements, solver)
-        if self.incompressible:
-            stepper.incompressibility = Incompressibility(elements, self._recovery_time, self.name)
-            stepper.history["pressure"] = stepper.incompressibility.pressure
-        return stepper
-
-    def _state_arrays(self) -> dict[str, NDArray]:
-        """Return the arrays carried from step to step, by name."""
-        arrays = {"positions": self._x, "velocities": self._v, **self._stepper.history}
-        if self._plastic_state is not None:
-            arrays |= {"plastic": self._plastic_state.inverse, "plastic_strain": self._plastic_state.strain}
-        return arrays
-
     def _field_state(self) -> State:
         plastic = getattr(self._elements, "plastic", None)
         constants, law = self._materials.constants, self._materials.law
         return State(self._x.copy(), law, constants, None if plastic is None else plastic.copy())
-
-    def _body_state(self) -> BodyState:
-        if self._added_mass is None:
-            return BodyState(self._x, self._v, self._mass, self._node_mass)
-        mass = self._mass.copy()
-        mass[self._elements.pattern.diagonal] += self._added_mass
-        self._stepper.system.invalidate_matrix()
-        return BodyState(self._x, self._v, mass, self._node_mass + self._added_mass)
-
-    def _set_damping(self, damping: ArrayLike | RotatedDamping) -> None:
-        self._damping, self._damping_time = split_damping(damping)
-        if self._damping_time > 0.0 and self._damper is None:
-            self._damper = Damper(self._elements)
-        self._stepper.damper = self._damper if self._damping_time > 0.0 else None
-
-    def _update_materials(self) -> None:
-        """Pass the constants to the elements; recompute the mass if the density has changed."""
-        materials = self._materials
-        self._elements.set_law(materials.law, materials.constants)
-        if self._stepper.damper is not None:
-            self._stepper.damper.set_constants(materials.constants, self._damping_time)
-        self._stepper.set_law(materials.law, materials.constants)
-        if self._stepper.incompressibility is not None:
-            self._stepper.incompressibility.set_shear_modulus(materials.constants[:, 1])
-        if self._density is None or (self._density != materials.density).any():
-            self._density = materials.density
-            lumped = self._mass_lumped or self.integrator.lumped
-            self._mass = self._elements.mass(materials.density, lumped)
-            self._node_mass = np.add.reduceat(self._mass, self._elements.pattern.indptr[:-1])
-
-    def _energy(self) -> dict[str, float]:
-        p = self._elements.pattern
-        momentum = np.empty_like(self._v)
-        mass_kernels.mass_times.variant(p.parallel)(p.indptr, p.indices, self._mass, self._v, momentum)
-        displacement = self._x - self._elements.rest_coefficients
-        return {
-            "kinetic": 0.5 * float(np.vdot(self._v, momentum)),
-            "elastic": self._elements.energy(),
-            "gravity": -float(self._node_mass @ (displacement @ self._environment.gravity)),
-        }

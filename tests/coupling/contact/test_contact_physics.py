@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import continua as ct
-from continua.solids import mass_kernels
+from continua.deformable import mass_kernels
 
 
 def _tets(count, rng, size=0.1):

@@ -5,9 +5,9 @@ import pytest
 
 import continua as ct
 from continua.collision import CollisionMesh, CollisionSurface, find_candidates
+from continua.deformable.contact_body import connected_pieces
 from continua.mesh import SurfaceMesh
 from continua.sdf import ExactDistance
-from continua.solids.contact_body import connected_pieces
 
 GRAVITY = 9.81
 HARD = ct.Corotated(young=1e6, poisson=0.3, density=1000.0)

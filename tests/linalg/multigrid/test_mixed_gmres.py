@@ -10,10 +10,11 @@ import pytest
 from scipy.sparse.linalg import spsolve
 
 import continua as ct
+from continua.deformable.elements import AssembledSystem
+from continua.deformable.solver_setup import choose_solver
 from continua.linalg import BlockMatrix
-from continua.solids.elements.base import AssembledSystem
 from continua.solids.elements.factory import make_elements
-from continua.solids.solver_setup import attach_multigrid_geometry, choose_solver
+from continua.solids.multigrid_geometry import attach_multigrid_geometry
 from tests.solids.linearise import give
 
 KINDS = [("tets", 2), ("tets", 3), ("hexes", 2), ("quads", 2), ("triangles", 2)]

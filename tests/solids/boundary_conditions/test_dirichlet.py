@@ -23,8 +23,8 @@ def block(order=1, law=ct.Corotated, size=(1.0, 0.3, 0.4), cells=(4, 2, 2), youn
 
 def stiffness(body):
     """The matrix K at rest as a dense array."""
+    from continua.deformable.elements import AssembledSystem
     from continua.linalg import BlockMatrix
-    from continua.solids.elements.base import AssembledSystem
 
     n = body.node_count
     matrix, zero = BlockMatrix(body._elements.pattern), np.zeros((n, 3))

@@ -7,8 +7,8 @@ import skfem
 from skfem.helpers import ddot, sym_grad, trace
 
 import continua as ct
+from continua.deformable.elements import AssembledSystem
 from continua.linalg import BlockMatrix
-from continua.solids.elements.base import AssembledSystem
 
 YOUNG, NU = 1e6, 0.3
 SKEW = np.array([1.0, 2.0, -0.5]) / np.linalg.norm([1.0, 2.0, -0.5])

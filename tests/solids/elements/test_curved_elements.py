@@ -16,13 +16,13 @@ from skfem.helpers import dot
 from skfem.models.elasticity import linear_elasticity
 
 import continua as ct
+from continua.deformable.elements import AssembledSystem
 from continua.environment import Environment
 from continua.linalg import BlockMatrix
 from continua.mesh.simplex import subdivide
 from continua.numerics.bernstein import bernstein_tables
 from continua.numerics.quadrature import gauss_cube
 from continua.output import make_sink
-from continua.solids.elements.base import AssembledSystem
 from continua.solids.elements.curved_corotated_tet import CurvedCorotatedTets
 from continua.solids.elements.quadrature_elements import QuadratureTets
 from continua.solids.elements.rest_shape import _values, curved_rule, least_densities, rest_gradients

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from continua import mesh
+from continua.deformable.field_transfer import FieldTransfer
 from continua.numerics.bernstein import bernstein_tables
 from continua.numerics.quadrature import tet_rule
 from continua.solids.elements.bernstein_geometry import BernsteinGeometry
-from continua.solids.elements.field_transfer import FieldTransfer
 
 
 def centers(m):

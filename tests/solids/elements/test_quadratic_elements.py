@@ -13,9 +13,9 @@ from skfem.helpers import ddot, div, dot, eye, sym_grad
 import continua as ct
 from continua.output import VtuSink
 from continua.scene import parse_scene
-from continua.solids.boundary_conditions.boundary_faces import BoundaryFaces
 from continua.solids.elements import lagrange
 from continua.solids.elements.quadrature_elements import NodalElements
+from continua.solids.face_shapes import boundary_faces
 from tests.solids.elements.test_quadrature_elements import MESHES, _fem_order, distorted
 from tests.solids.linearise import give, linearised
 
@@ -248,7 +248,7 @@ def test_pressure_on_a_bent_face_is_exact(kind):
     body = ct.SoftBody(SMALL[kind], order=2, name="bag")
     d = dimension(kind)
     rng = np.random.default_rng(2)
-    faces = BoundaryFaces.of(body._elements, body.mesh)
+    faces = boundary_faces(body._elements, body.mesh)
     x = body.rest_positions.copy()
     x[:, :d] += 0.02 * rng.uniform(-1, 1, (len(x), d))
     force = np.zeros_like(x)

@@ -8,9 +8,9 @@ import skfem
 from skfem.models.elasticity import linear_elasticity
 
 import continua as ct
+from continua.deformable.incompressible import OneRing, volume_error
 from continua.errors import InputError
 from continua.solids.elements.factory import make_elements
-from continua.solids.incompressible import OneRing, volume_error
 
 
 def node_volumes(mesh, x):
@@ -222,7 +222,7 @@ def test_ball_pressed_to_a_sixteenth_keeps_its_volume_in_whole_steps():
 def test_projection_without_contacts_pushes_nodes_into_the_plates(monkeypatch):
     """The ablation of C10: contacts left out of the pressure solves are violated at once."""
     from continua.contact_solver import EMPTY_ROWS
-    from continua.solids.incompressible import incompressibility
+    from continua.deformable.incompressible import incompressibility
 
     aware = max(report.max_penetration for _, _, report, _ in squeezed_ball(4, 0.6))
     original = incompressibility.PressureSolve

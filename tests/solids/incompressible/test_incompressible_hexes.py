@@ -8,8 +8,8 @@ import skfem
 from skfem.models.elasticity import linear_elasticity
 
 import continua as ct
+from continua.deformable.incompressible import OneRing
 from continua.solids.elements.factory import make_elements
-from continua.solids.incompressible import OneRing
 
 CORNERS = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]])
 

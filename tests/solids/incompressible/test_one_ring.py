@@ -7,9 +7,9 @@ import pytest
 
 import continua as ct
 from continua.contact_solver import EMPTY_ROWS, contact_rows, join_rows
+from continua.deformable.incompressible import OneRing, PressureSolve, ProjectedPart, volume_error
 from continua.numerics import set_threads
 from continua.solids.elements.factory import make_elements
-from continua.solids.incompressible import OneRing, PressureSolve, ProjectedPart, volume_error
 
 MESHES = {
     "box": lambda: ct.mesh.box(size=(1.0, 0.7, 0.5), cells=(3, 3, 2)),
@@ -157,7 +157,7 @@ def solve_matrix(solve, n):
 
 @pytest.mark.parametrize("sweeps", [1, 2, 4, 7])
 def test_projected_operator_is_symmetric_and_semidefinite(sweeps, monkeypatch):
-    monkeypatch.setattr("continua.solids.incompressible.projection.SWEEPS", sweeps)
+    monkeypatch.setattr("continua.deformable.incompressible.projection.SWEEPS", sweeps)
     elements, ring = one_ring("box")
     n = elements.node_count
     ring.update(moved(elements, 0.03))

@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse
 
 import continua as ct
-from continua.solids.elements.base import AssembledSystem
-from continua.solids.integrators.discrete_gradient import DiscreteGradient
+from continua.deformable.elements import AssembledSystem
+from continua.solids.discrete_gradient import MeanStressGradient
 
 BOX = {"young": 2e4, "poisson": 0.3, "density": 1000.0}
 LAWS = [
@@ -71,7 +71,7 @@ def test_the_work_of_the_discrete_gradient_is_the_change_of_the_energy(mesh, pla
     if plastic:
         inverse = np.eye(3) + 0.1 * rng.normal(size=(*body._elements.weights.shape, 3, 3))
         body._plastic_state.inverse[:] = inverse.reshape(body._plastic_state.inverse.shape)
-    gradient, elements = DiscreteGradient(body._elements), body._elements
+    gradient, elements = MeanStressGradient(body._elements), body._elements
     gradient.set_law(law, body._materials.constants)
     zero, mass = np.zeros_like(body._x), np.zeros(elements.pattern.block_count)
     for size in (0.02, 1e-3, 1e-4):
@@ -270,7 +270,7 @@ def test_the_work_of_averaged_volumes_is_the_change_of_their_energy(kind, plasti
     if plastic:
         inverse = np.eye(3) + 0.1 * rng.normal(size=(*elements.weights.shape, 3, 3))
         body._plastic_state.inverse[:] = inverse.reshape(body._plastic_state.inverse.shape)
-    gradient = DiscreteGradient(elements)
+    gradient = MeanStressGradient(elements)
     gradient.set_law(law, body._materials.constants)
     n = elements.node_count
     for size in (1e-3, 0.02):

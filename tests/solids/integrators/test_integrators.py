@@ -8,7 +8,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import continua as ct
-from continua.solids import INTEGRATORS
+from continua.deformable import INTEGRATORS
 from tests.solids.linearise import linearised
 
 ORDERS = [

@@ -2,7 +2,7 @@
 
 All bodies minimise one potential, the sum of theirs, by Newton's method: every direction solves the bodies' systems
 together, with contacts as constraints gap + n.d >= 0 on the displacements d. Pairs that would cross become constraints,
-and the direction is found again; then a line search follows it (see `solids.statics`, also for where the search ends).
+and the direction is found again; then a line search follows it (see `deformable.statics`, also for where it ends).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from continua.contact_solver import ConstraintRows, join_rows, solve_contacts
 from continua.contact_solver.contact_body import StaticConstraints, StaticPotential
 from continua.coupling.contact.deformable_adapter import DeformableAdapter
 from continua.coupling.contact.surface_contacts import SurfaceContacts
+from continua.deformable import StaticReport
+from continua.deformable.convergence import Convergence, ConvergenceTest
+from continua.deformable.line_search import line_search
 from continua.environment import Environment
 from continua.errors import DivergedError
 from continua.linalg import PCG, BlockMatrix, SolveReport
-from continua.solids import StaticReport
-from continua.solids.convergence import Convergence, ConvergenceTest
-from continua.solids.line_search import line_search
 from continua.timestepping import VelocitySystem
 
 __all__ = ["solve_static_contact"]

@@ -24,6 +24,7 @@ from continua.coupling.contact.start_checks import check_colliders, check_rigid_
 from continua.coupling.contact.statics import solve_static_contact
 from continua.coupling.contact.substep_solve import PROXIMITY_FRACTION
 from continua.coupling.contact.surface_contacts import SurfaceBody, SurfaceContacts
+from continua.deformable import StaticReport
 from continua.environment import Environment
 from continua.errors import InputError, warn_user
 from continua.frames import StepReport
@@ -31,7 +32,6 @@ from continua.geometry import AnimatedMeshShape, Shape
 from continua.geometry.shape import refuse_deforming
 from continua.numerics.timers import timed
 from continua.rigid import RigidSystem
-from continua.solids import StaticReport
 from continua.timestepping import NO_CONTACT, advance_with_retries
 
 __all__ = ["ContactStepper"]

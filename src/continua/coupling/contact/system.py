@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from continua.contact_solver import ContactPairTable
 from continua.coupling.contact.overlaps import OVERLAP_FIELD, FrameOverlaps, OverlapSearch, SolidSurface
 from continua.coupling.contact.stepper import ContactStepper
+from continua.deformable import DeformableBody, StaticReport
 from continua.errors import warn_user
 from continua.frames import BodyFrame, Field, Overlap, StepReport, readonly_copy
 from continua.geometry import Shape
 from continua.mesh import PlaneMesh, TopologyChange
 from continua.registry import register_system
 from continua.rigid import RigidInstances, RigidSystem
-from continua.solids import FIELDS, SoftBody, StaticReport
+from continua.solids import FIELDS, SoftBody
 from continua.solids.locking import note_locking
 from continua.system import System, WorldContext
 
@@ -33,25 +34,27 @@ _LARGE, _SMALL = 20.0, 1e-3  # m: sizes of bodies beyond which their units are d
 class SolidSystem(System):
     """Steps deformable and rigid bodies together: soft bodies, rigid bodies, and all that have a `contact_body`.
 
-    A single soft body that can touch nothing is stepped by itself. In all other cases a `ContactStepper` finds the
-    groups of bodies that may touch in a step.
+    A single body with elements that can touch nothing is stepped by itself. In all other cases a `ContactStepper` finds
+    the groups of bodies that may touch in a step.
 
     Attributes:
         deformable_bodies: The bodies that have a `contact_body`, soft bodies among them.
+        element_bodies: Those of them with elements: soft bodies and cloth.
         soft_bodies: The soft bodies.
         rigid_bodies: The rigid bodies.
         rigid: The system of all rigid bodies with their contacts and joints, or None if there are none.
-        stepper: Finds and solves contacts; None for a single soft body that can touch nothing.
+        stepper: Finds and solves contacts; None for a single body with elements that can touch nothing.
     """
 
-    kinds: ClassVar = (SoftBody, RigidInstances)
+    kinds: ClassVar = (DeformableBody, RigidInstances)
     order: ClassVar = 30
     fields: ClassVar = (*FIELDS, OVERLAP_FIELD)
     state_prefix: ClassVar = "world/"
 
-    def __init__(self, bodies: Sequence[SoftBody | RigidInstances], context: WorldContext) -> None:
+    def __init__(self, bodies: Sequence[DeformableBody | RigidInstances], context: WorldContext) -> None:
         super().__init__(bodies, context)
         self.deformable_bodies = tuple(body for body in bodies if not isinstance(body, RigidInstances))
+        self.element_bodies = tuple(body for body in bodies if isinstance(body, DeformableBody))
         self.soft_bodies = tuple(body for body in bodies if isinstance(body, SoftBody))
         self.rigid_bodies = tuple(body for body in bodies if isinstance(body, RigidInstances))
         before = context.before.get(SolidSystem)
@@ -131,7 +134,7 @@ class SolidSystem(System):
         participants = [*context.bodies, *shapes]
         number = {id(body): n for n, body in enumerate(context.bodies)}
         deformable = [(number[id(body)], body) for body in self.deformable_bodies]
-        if len(deformable) == len(self.soft_bodies) == 1 and self.rigid is None:
+        if len(deformable) == len(self.element_bodies) == 1 and self.rigid is None:
             table = ContactPairTable.of(context.contact, names, participants)
             if _touches_nothing(*deformable[0], table, len(context.bodies)):
                 return None
@@ -151,7 +154,7 @@ class SolidSystem(System):
     def step(self, dt: float) -> list[StepReport]:
         """Advance all bodies by `dt` [s]; if a step fails, all are back in their state before it."""
         if self.stepper is None:
-            return [body.step(dt) for body in self.soft_bodies]
+            return [body.step(dt) for body in self.element_bodies]
         return list(self.stepper.step(dt).values())
 
     def finish_step(self) -> None:
@@ -160,9 +163,9 @@ class SolidSystem(System):
             body.clear_external_forces()
 
     @property
-    def _loaded(self) -> tuple[SoftBody | RigidInstances, ...]:
+    def _loaded(self) -> tuple[DeformableBody | RigidInstances, ...]:
         """The bodies that take external forces."""
-        return (*self.soft_bodies, *self.rigid_bodies)
+        return (*self.element_bodies, *self.rigid_bodies)
 
     def external_forces(self) -> list[Any]:
         """Return what `add_external_force` of the bodies has added for this step, for `set_external_forces`."""
@@ -178,7 +181,7 @@ class SolidSystem(System):
     def settle(self, rtol: float, max_newton: int, steps: int | None) -> list[StaticReport]:
         """Move every deformable body to its static equilibrium; those that touch each other to a common one."""
         reports = (
-            tuple(body.settle(rtol, max_newton, steps=steps) for body in self.soft_bodies)
+            tuple(body.settle(rtol, max_newton, steps=steps) for body in self.element_bodies)
             if self.stepper is None
             else self.stepper.settle(rtol, max_newton, steps)
         )
@@ -193,14 +196,14 @@ class SolidSystem(System):
         """Return everything that a step changes."""
         if self.stepper is not None:
             return self.stepper.snapshot()
-        return [body.contact_body().snapshot() for body in self.soft_bodies]
+        return [body.contact_body().snapshot() for body in self.element_bodies]
 
     def rollback(self, snapshot: Any) -> None:
         """Go back to a snapshot."""
         if self.stepper is not None:
             self.stepper.restore(snapshot)
             return
-        for body, own in zip(self.soft_bodies, snapshot, strict=True):
+        for body, own in zip(self.element_bodies, snapshot, strict=True):
             body.contact_body().rollback(own)
 
     def state(self) -> dict[str, Any]:
@@ -347,8 +350,8 @@ def _note_size(body: Any) -> None:
     )
 
 
-def _touches_nothing(number: int, body: SoftBody, table: ContactPairTable, first_collider: int) -> bool:
-    """Return whether a soft body can touch neither a collider nor itself, nor its pieces each other."""
+def _touches_nothing(number: int, body: DeformableBody, table: ContactPairTable, first_collider: int) -> bool:
+    """Return whether a body can touch neither a collider nor itself, nor its pieces each other."""
     if table.collide[number, number] or table.collide[number, first_collider:].any():
         return False
     return not table.pieces_collide[number] or body.contact_body().surface.piece_count == 1

@@ -1,6 +1,6 @@
 """Finite elements: shape functions, stiffness, forces and their assembly."""
 
-from continua.solids.elements.base import AssembledSystem, Elements
+from continua.deformable.elements import AssembledSystem, Elements
 from continua.solids.elements.bernstein_tet import BernsteinTets
 from continua.solids.elements.corotated_tet import CorotatedTets
 from continua.solids.elements.factory import make_elements

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.deformable.elements import AssembledSystem
 from continua.materials import Corotated, Law
 from continua.mesh import TetMesh
 from continua.numerics.polar import LANES
 from continua.solids.elements import bernstein_kernels
-from continua.solids.elements.base import AssembledSystem, TetElements, rest_geometry
+from continua.solids.elements.base import TetElements, rest_geometry
 from continua.solids.elements.bernstein_geometry import BernsteinGeometry
 from continua.solids.elements.colored_assembly import ColoredAssembly
 

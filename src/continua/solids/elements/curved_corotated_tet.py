@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.deformable.elements import AssembledSystem
 from continua.materials import Law
 from continua.mesh import TetMesh
 from continua.numerics.bernstein import bernstein_slopes, bernstein_values
@@ -12,7 +13,7 @@ from continua.numerics.polar import LANES
 from continua.numerics.quadrature import tet_rule
 from continua.solids.elements import corotated_tet_kernels as straight_kernels
 from continua.solids.elements import curved_corotated_kernels as kernels
-from continua.solids.elements.base import AssembledSystem, TetElements, rest_geometry
+from continua.solids.elements.base import TetElements, rest_geometry
 from continua.solids.elements.bernstein_geometry import BernsteinGeometry
 from continua.solids.elements.colored_assembly import ColoredAssembly
 from continua.solids.elements.rest_shape import curved_rule, rest_gradients

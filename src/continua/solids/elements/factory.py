@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from continua.deformable.elements import Elements
 from continua.errors import InputError
 from continua.materials import Corotated, Hyperelastic, Law, Linear, StVenantKirchhoff
 from continua.mesh import HexMesh, PlaneMesh, TetMesh, VolumeMesh
-from continua.solids.elements.base import Elements
 from continua.solids.elements.bernstein_geometry import BernsteinGeometry
 from continua.solids.elements.bernstein_tet import BernsteinTets
 from continua.solids.elements.corotated_tet import CorotatedTets

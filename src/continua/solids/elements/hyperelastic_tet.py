@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.deformable.elements import AssembledSystem
 from continua.errors import InputError
 from continua.materials import Hyperelastic, Law, tet_kernels
 from continua.mesh import TetMesh
 from continua.solids.elements import hyperelastic_tet_kernels
-from continua.solids.elements.base import AssembledSystem
 from continua.solids.elements.linear_tet import LinearTets
 
 __all__ = ["HyperelasticTets"]

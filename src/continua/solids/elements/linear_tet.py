@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.deformable import constant_stiffness_kernels
+from continua.deformable.elements import AssembledSystem
 from continua.materials import Corotated, Law
 from continua.mesh import TetMesh
-from continua.solids import constant_stiffness_kernels
 from continua.solids.elements import corotated_kernels
-from continua.solids.elements.base import AssembledSystem, TetElements, rest_geometry
+from continua.solids.elements.base import TetElements, rest_geometry
 from continua.solids.elements.edge_assembly import EdgePattern
 
 __all__ = ["LinearTets"]

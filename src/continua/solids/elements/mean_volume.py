@@ -36,11 +36,11 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
+from continua.deformable.elements import AssembledSystem
 from continua.linalg import BlockPattern, block_kernels
 from continua.linalg import pressure_term_kernels as kernels_of_terms
 from continua.linalg.pressure_term import PressurePattern, PressureTerm
 from continua.solids.elements import mean_volume_kernels as kernels
-from continua.solids.elements.base import AssembledSystem
 
 __all__ = ["ElementMeans", "PatchMeans", "PressureSpace", "linear_pressures"]
 

@@ -7,18 +7,22 @@ Bernstein-Bezier form, have faster implementations; everything else uses these.
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.deformable import mass_kernels
+from continua.deformable.damping import Damper
+from continua.deformable.elements import AssembledSystem, DiscreteGradient, Elements
 from continua.linalg import BlockPattern, DofMap
 from continua.materials import Law, point_kernels
 from continua.mesh import HexMesh, PlaneMesh, TetMesh
 from continua.mesh.volume_mesh import VolumeMesh
 from continua.numerics.bernstein import bernstein_slopes
 from continua.numerics.quadrature import gauss_cube, tet_rule
-from continua.solids import mass_kernels
 from continua.solids.elements import lagrange, quadrature_kernels
-from continua.solids.elements.base import AssembledSystem, TetElements, rest_geometry
+from continua.solids.elements.base import TetElements, rest_geometry
 from continua.solids.elements.bernstein_geometry import BernsteinGeometry
 from continua.solids.elements.colored_assembly import ColoredAssembly
 from continua.solids.elements.mean_volume import (
@@ -91,6 +95,23 @@ class QuadratureElements:
         self._records = np.zeros((*weights.shape, point_kernels.POINT))
         self._inverted = np.zeros(-(-self.element_count // point_kernels.CHUNK), np.int64)
         self._assembly = ColoredAssembly.make(self.elements, self.rest_positions, self.pattern)
+
+    @property
+    def has_pressure_unknowns(self) -> bool:
+        """Whether the matrix has pressures that adjacent elements share, besides displacements."""
+        return self.means is not None and self.means.space.stable
+
+    def damper(self) -> Damper:
+        """Return a new damper of deformation for these elements."""
+        from continua.solids.damper import TangentDamper  # it is made of elements itself
+
+        return TangentDamper(cast(Elements, self))
+
+    def discrete_gradient(self) -> DiscreteGradient:
+        """Return a new discrete gradient of the elastic energy, for `EnergyMomentum`."""
+        from continua.solids.discrete_gradient import MeanStressGradient  # it is made of elements itself
+
+        return MeanStressGradient(cast(Elements, self))
 
     def set_law(self, law: Law, constants: NDArray[np.float64]) -> None:
         """Set the law and the constants of every element, shape [m, k]."""

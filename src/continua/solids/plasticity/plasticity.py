@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from continua.deformable.field_transfer import FieldTransfer
 from continua.errors import InputError
 from continua.numerics import inverse_batch, signed_svd_batch
 from continua.short_repr import ShortRepr
-from continua.solids.elements.field_transfer import FieldTransfer
 from continua.solids.elements.quadrature_elements import NodalElements, QuadratureTets
 from continua.solids.plasticity.return_mapping_kernels import deformations, return_mapping
 from continua.validation import array, flag, instance_of, number

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.deformable import BodyForce, Constraint, ForceField, HapticTool, Pressure, Pull, Push, Traction
+from continua.deformable.boundary_conditions.constraints import BoundaryCondition
+from continua.deformable.boundary_conditions.loads import Load
 from continua.motion import Motion
-from continua.solids import BodyForce, Constraint, ForceField, HapticTool, Pressure, Pull, Push, Traction
-from continua.solids.boundary_conditions.constraints import BoundaryCondition
-from continua.solids.boundary_conditions.loads import Load
 from continua.studio.controls.parameters import Kind, Limits, Parameter, Scale
 from continua.studio.farthest_points import farthest_points
 

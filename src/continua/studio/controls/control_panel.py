@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.deformable import INTEGRATORS, RotatedDamping
 from continua.environment import Wind
 from continua.errors import InputError
 from continua.frames import Frame
@@ -20,7 +21,7 @@ from continua.scene import environment as surrounding_models
 from continua.scene import integrators as integrator_models
 from continua.scene import laws as law_models
 from continua.scene import soft_bodies as matter_models
-from continua.solids import INTEGRATORS, RotatedDamping, SoftBody
+from continua.solids import SoftBody
 from continua.studio.controls.boundary_condition_view import BoundaryConditionView, boundary_conditions_of
 from continua.studio.controls.parameters import (
     Limits,

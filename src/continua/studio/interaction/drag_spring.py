@@ -12,8 +12,9 @@ from continua.frames import BodyFrame
 from continua.studio.farthest_points import farthest_points
 
 if TYPE_CHECKING:
+    from continua.deformable import Pull
     from continua.rigid import RigidInstances, RigidPull
-    from continua.solids import Pull, SoftBody
+    from continua.solids import SoftBody
 
 __all__ = ["DragSpring", "face_of_triangle"]
 

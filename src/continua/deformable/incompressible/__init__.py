@@ -1,0 +1,7 @@
+"""Incompressible solids: one volume per node, pressures, and projections of positions and velocities (Irving 2007)."""
+
+from continua.deformable.incompressible.incompressibility import Incompressibility
+from continua.deformable.incompressible.one_ring import OneRing
+from continua.deformable.incompressible.projection import PressureSolve, ProjectedPart, volume_error
+
+__all__ = ["Incompressibility", "OneRing", "PressureSolve", "ProjectedPart", "volume_error"]
