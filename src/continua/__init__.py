@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         Corotated,
         CustomLaw,
         EditingMaterial,
+        Fabric,
         FiberReinforced,
         Linear,
         Muscle,
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
     from continua.numerics import get_threads, set_threads
     from continua.rigid import RigidBody, RigidInstances, joints
     from continua.scene import Scene, load_scene
-    from continua.shells import Bending, Cloth, Fabric, SheetMesh
+    from continua.shells import Bending, Cloth, SheetMesh
     from continua.solids import Plasticity, SoftBody
     from continua.sph import (
         DFSPH,
@@ -130,6 +131,7 @@ _LAZY_EXPORTS = {
         "Corotated",
         "CustomLaw",
         "EditingMaterial",
+        "Fabric",
         "FiberReinforced",
         "Linear",
         "Muscle",
@@ -144,7 +146,7 @@ _LAZY_EXPORTS = {
     "continua.numerics": ("get_threads", "set_threads"),
     "continua.rigid": ("RigidBody", "RigidInstances", "joints"),
     "continua.scene": ("Scene", "load_scene"),
-    "continua.shells": ("Bending", "Cloth", "Fabric", "SheetMesh"),
+    "continua.shells": ("Bending", "Cloth", "SheetMesh"),
     "continua.solids": ("Plasticity", "SoftBody"),
     "continua.sph": (
         "DFSPH",

@@ -2,8 +2,8 @@
 
 from continua.shells.bending import Bending
 from continua.shells.cloth import Cloth
-from continua.shells.fabric import FABRICS, Fabric
 from continua.shells.fields import CLOTH_FIELDS
+from continua.shells.inflation import Inflation
 from continua.shells.sheet_mesh import SheetMesh
 
-__all__ = ["CLOTH_FIELDS", "FABRICS", "Bending", "Cloth", "Fabric", "SheetMesh"]
+__all__ = ["CLOTH_FIELDS", "Bending", "Cloth", "Inflation", "SheetMesh"]

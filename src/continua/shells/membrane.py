@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.materials import Law, StVenantKirchhoff
+from continua.materials.fabric import Fabric
 from continua.materials.point_kernels import CHUNK as POINT_CHUNK
 from continua.materials.point_kernels import POINT
 from continua.shells import assembly_kernels, membrane_kernels
-from continua.shells.fabric import Fabric
 from continua.shells.sheet_mesh import SheetMesh
 from continua.validation import array
 
