@@ -120,4 +120,4 @@ class Fabric(Law):
     @property
     def evaluate_points(self) -> Any:
         """A fabric has no law of solids."""
-        raise InputError("a Fabric is for cloth; give a soft body another law, such as Orthotropic")
+        raise InputError("a Fabric has no law of solids, only one of sheets")
