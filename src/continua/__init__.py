@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         Corotated,
         CustomLaw,
         EditingMaterial,
+        Fabric,
         FiberReinforced,
         Linear,
         Muscle,
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from continua.numerics import get_threads, set_threads
     from continua.rigid import RigidBody, RigidInstances, joints
     from continua.scene import Scene, load_scene
+    from continua.shells import Bending, Cloth, SheetMesh
     from continua.solids import Plasticity, SoftBody
     from continua.sph import (
         DFSPH,
@@ -114,8 +116,10 @@ _LAZY_EXPORTS = {
     ),
     "continua.geometry": (
         "AnimatedMeshShape",
+        "Bending",
         "Box",
         "Capsule",
+        "Cloth",
         "Cylinder",
         "Gear",
         "MeshShape",
@@ -127,6 +131,7 @@ _LAZY_EXPORTS = {
         "Corotated",
         "CustomLaw",
         "EditingMaterial",
+        "Fabric",
         "FiberReinforced",
         "Linear",
         "Muscle",
@@ -141,6 +146,7 @@ _LAZY_EXPORTS = {
     "continua.numerics": ("get_threads", "set_threads"),
     "continua.rigid": ("RigidBody", "RigidInstances", "joints"),
     "continua.scene": ("Scene", "load_scene"),
+    "continua.shells": ("Bending", "Cloth", "SheetMesh"),
     "continua.solids": ("Plasticity", "SoftBody"),
     "continua.sph": (
         "DFSPH",
@@ -169,10 +175,12 @@ __all__ = [
     "PCG",
     "PCISPH",
     "AnimatedMeshShape",
+    "Bending",
     "BodyFrame",
     "BoundaryParticles",
     "Box",
     "Capsule",
+    "Cloth",
     "Contact",
     "ContactForces",
     "ContinuaError",
@@ -187,6 +195,7 @@ __all__ = [
     "Emitter",
     "EnergyMomentum",
     "Explicit",
+    "Fabric",
     "FiberReinforced",
     "Field",
     "Fluid",
@@ -222,6 +231,7 @@ __all__ = [
     "RunInfo",
     "Scene",
     "SemiImplicit",
+    "SheetMesh",
     "Sink",
     "Smoke",
     "SoftBody",
