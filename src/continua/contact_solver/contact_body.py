@@ -179,6 +179,17 @@ class ContactBody(Protocol):
     def surface(self) -> ContactSurface:
         """The surface with which it touches other bodies."""
 
+    @property
+    def node_masses(self) -> NDArray[np.float64]:
+        """Masses of the nodes [kg], shape [n]."""
+
+    def correct_motion(self, moved: NDArray[np.float64], velocity: NDArray[np.float64]) -> None:
+        """Move the nodes by [m] and add to their velocities [m/s], shape [n, 3] each, after a substep.
+
+        Contact calls it where a solve could not keep surfaces apart. A body without this method is not corrected;
+        others are kept from passing through it.
+        """
+
     def begin_step(self, dt: float) -> BodyStep:
         """Begin a step of `dt` [s]."""
 

@@ -54,6 +54,18 @@ class DeformableContactBody:
         return self.positions + dt * V
 
     @property
+    def node_masses(self) -> NDArray[np.float64]:
+        """Masses of the nodes [kg], shape [n]."""
+        added = self._body._added_mass
+        return self._body._node_mass if added is None else self._body._node_mass + added
+
+    def correct_motion(self, moved: NDArray[np.float64], velocity: NDArray[np.float64]) -> None:
+        """Move the nodes by [m] and add to their velocities [m/s], shape [n, 3] each, after a substep."""
+        self._body._x += moved
+        self._body._v += velocity
+        self._body._stepper.restart(self._body._v)
+
+    @property
     def contact_nodes(self) -> NDArray[np.int32]:
         """The nodes that colliders can touch, shape [k]."""
         return self._body.contact_nodes

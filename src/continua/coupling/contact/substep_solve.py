@@ -129,6 +129,7 @@ class ContactSubstep:
             tuple[int, float]
         ] = []  # rows of motors at their limit, and their forces
         self._pending: dict[int, SolveResult] = {}
+        self.held: dict[int, NDArray[np.bool_]] = {}  # nodes of each body whose motion is prescribed
         self._separates = True  # whether surfaces that overlap are moved apart in this substep
 
     def _slice(self, i: int) -> slice:
@@ -368,6 +369,7 @@ class ContactSubstep:
         """Solve the systems of all requests, those of bodies in contact together."""
         if not self.found:
             self._detect()
+        self.held |= {i: request.fixed != 0 for i, request in requests.items()}
         reports: dict[int, SolveReport] = {}
         contacts: dict[int, ContactResult] = {}
         todo, before = set(requests), -1
@@ -421,6 +423,11 @@ class ContactSubstep:
             self._add(new)
             body = np.searchsorted(self.starts, self.rows.row[self.rows.ptr[before] :], side="right") - 1
             todo = set(body.tolist()) | coarse | unbalanced | ({len(self.soft)} if joints_changed else set())
+        if failure and self.driver.has_fail_safe:
+            failure, warning = (
+                "",
+                warning or f"contacts were still missed after {MAX_DETECTION_ROUNDS} solves",
+            )
         if warning:
             reports = {i: _with_warning(r, warning) if i in contacts else r for i, r in reports.items()}
         return {i: SolveResult(reports[i], contacts.get(i), failure) for i in requests}

@@ -18,7 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.collision.broad_phase import CollisionMesh, CollisionSurface
-from continua.collision.ccd import describe_overlaps, find_collider_impacts, find_impacts, find_intersections
+from continua.collision.ccd import (
+    Intersections,
+    describe_overlaps,
+    find_collider_impacts,
+    find_impacts,
+    find_intersections,
+    find_passages,
+)
 from continua.collision.collider_features import collider_edges
 from continua.collision.colliders import PoseCache
 from continua.collision.proximity import ContactCandidates, find_candidates
@@ -30,7 +37,7 @@ from continua.geometry import AnimatedMeshShape, Shape
 from continua.mesh import SurfaceMesh
 from continua.sdf import ExactDistance
 
-__all__ = ["SurfaceBody", "SurfaceContacts"]
+__all__ = ["Passages", "SurfaceBody", "SurfaceContacts"]
 
 THICKNESS_FRACTION = 0.02
 """Distance that surfaces of meshes keep, as a fraction of the mean length of their edges."""
@@ -117,6 +124,29 @@ class SurfaceBody:
             nodes, local = np.unique(self.triangles[self.pieces == piece], return_inverse=True)
             parts.append((surface(self.rest[nodes], local.reshape(-1, 3), body), nodes.astype(np.int64)))
         return parts
+
+
+@dataclass(frozen=True, eq=False)
+class Passages:
+    """Pairs of surfaces that pass through each other.
+
+    Attributes:
+        pairs: The pairs.
+        body: The body of each of their points, -1 for those of colliders and rigid bodies, shape [c, 4].
+        node: The node of each point in its body, shape [c, 4].
+        other: The collider, or the rigid instance, of each pair, or -1, shape [c].
+        given: Displacement that it adds to the relative one [m], shape [c, 3].
+        keep: Distance that counts as passing [m], shape [c].
+        points: Where they are at the start [m], shape [c, 3].
+    """
+
+    pairs: ContactCandidates
+    body: NDArray[np.int64]
+    node: NDArray[np.int64]
+    other: NDArray[np.int64]
+    given: NDArray[np.float64]
+    keep: NDArray[np.float64]
+    points: NDArray[np.float64]
 
 
 class SurfaceContacts:
@@ -322,6 +352,45 @@ class SurfaceContacts:
         pairs = pairs.take(pairs.times > 0.0)
         first = float(pairs.times.min(initial=1.0))
         return self._rows(pairs, x0, x1, dt, first_row, centers), first
+
+    def find_passages(
+        self,
+        start: Sequence[NDArray[np.float64]],
+        end: Sequence[NDArray[np.float64]],
+        time: float,
+        dt: float,
+    ) -> Passages:
+        """Return the pairs of surfaces that pass through each other on their paths, whatever their distance.
+
+        The arguments are those of `find_close`.
+        """
+        x0, x1 = self._positions(start, time), self._positions(end, time + dt)
+        pairs = find_passages(self.mesh, x0, x1, CROSSED_MARGIN * self.min_distance)
+        surface = self._surface_of_point[pairs.nodes]
+        count = len(self.body_of_surface)
+        body = np.where(surface < count, np.append(self.body_of_surface, -1)[np.minimum(surface, count)], -1)
+        numbers = np.where(body < 0, self._numbers[surface], -1).max(axis=1, initial=-1)
+        collider = np.where(numbers >= 0, numbers - self._first_collider, -1)
+        given = np.einsum("ck,cki->ci", np.where(body < 0, pairs.weights, 0.0), (x1 - x0)[pairs.nodes])
+        keep = CROSSED_MARGIN * self.min_distance[pairs.a, pairs.b]
+        points = np.einsum("ck,cki->ci", np.abs(pairs.weights), x0[pairs.nodes]) / 2.0
+        return Passages(pairs, body, self._node_of_point[pairs.nodes], collider, given, keep, points)
+
+    def tangled_nodes(
+        self, positions: Sequence[NDArray[np.float64]], time: float
+    ) -> tuple[list[NDArray[np.bool_]], Intersections, NDArray[np.float64]]:
+        """Return which nodes of each body belong to edges and triangles that pierce each other; these; positions."""
+        x = self._positions(positions, time)
+        found = find_intersections(self.mesh, x)
+        points = np.zeros(len(x), np.bool_)
+        points[self.mesh.triangle_bvh.cells[found.triangles]] = True
+        points[self.mesh.edge_bvh.cells[found.edges]] = True
+        beside = self.mesh.topology.edge_triangles[found.edges]
+        points[self.mesh.triangle_bvh.cells[beside[beside >= 0]]] = True
+        nodes = [np.zeros(len(body.rest), np.bool_) for body in self.bodies]
+        for m, k in enumerate(self.body_of_surface.tolist()):
+            nodes[k][self._nodes[m]] |= points[self.mesh.first[m] : self.mesh.first[m + 1]]
+        return nodes, found, x
 
     def check_start(
         self, positions: Sequence[NDArray[np.float64]], time: float, only: frozenset[int] | None = None
