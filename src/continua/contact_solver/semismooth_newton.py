@@ -32,12 +32,14 @@ from continua.contact_solver.constraint_rows import ConstraintRows
 from continua.contact_solver.contact_solution import ContactSolution
 from continua.contact_solver.contact_systems import DEFAULT_RTOL
 from continua.contact_solver.semismooth_newton_kernels import (
+    add_balancing_impulses,
     add_contact_diagonal,
     append_rigid_motions,
     inverse_norm,
     linearise_contacts,
     local_compliance,
     predict_impulses,
+    turn_to_balance,
 )
 from continua.linalg import BlockMatrix, BlockPattern, SolveReport, block_kernels
 from continua.linalg.krylov import gmres_kernels, ssor_kernels
@@ -289,6 +291,82 @@ class _RigidMotions:
         return ptr, row[:count], block[:count]
 
 
+@dataclass(eq=False)
+class _Balancing:
+    """The terms that balance the internal forces of those bodies which have them, see `MomentBalance`.
+
+    Attributes:
+        systems: These bodies.
+        first: Their first rows, shape [k].
+        end: Their last rows + 1, shape [k].
+        constant: Constant moments, shape [k, 3].
+        response: Moments per x, shape [N, 9].
+        arms: Arms [m], shape [N, 3].
+        mass_arms: The same times the mass, shape [N, 3].
+        inverse: Inverse moments of inertia, shape [k, 3, 3].
+        rotation: Inverses of the moments that rotations need, shape [k, 3, 3].
+        added: The impulses that the right-hand sides contain [N s], shape [N, 3].
+    """
+
+    systems: list[VelocitySystem]
+    first: NDArray[np.int64]
+    end: NDArray[np.int64]
+    constant: NDArray[np.float64]
+    response: NDArray[np.float64]
+    arms: NDArray[np.float64]
+    mass_arms: NDArray[np.float64]
+    inverse: NDArray[np.float64]
+    rotation: NDArray[np.float64]
+    added: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, systems: Sequence[VelocitySystem]) -> _Balancing:
+        longest = max(s.effective_dt for s in systems)
+        lows = np.cumsum([0] + [len(s.rhs) for s in systems])
+        parts = [
+            (k, terms)
+            for k, s in enumerate(systems)
+            if s.moment_balance is not None
+            and s.effective_dt == longest
+            and (terms := s.moment_balance()) is not None
+        ]
+        n = int(lows[-1]) if parts else 0
+        response, arms, mass_arms = np.zeros((n, 9)), np.zeros((n, 3)), np.zeros((n, 3))
+        for k, terms in parts:
+            own = slice(lows[k], lows[k + 1])
+            response[own], arms[own], mass_arms[own] = terms.response, terms.arms, terms.mass_arms
+        which = np.array([k for k, _ in parts], np.int64)
+        return cls(
+            [systems[k] for k in which],
+            lows[which],
+            lows[which + 1],
+            np.array([terms.constant for _, terms in parts]).reshape(-1, 3),
+            response,
+            arms,
+            mass_arms,
+            np.linalg.inv(np.array([terms.inertia for _, terms in parts]).reshape(-1, 3, 3)),
+            np.linalg.inv(np.array([terms.rotation for _, terms in parts]).reshape(-1, 3, 3)),
+            np.zeros((n, 3)),
+        )
+
+    def add_to(self, out: NDArray[np.float64], x: NDArray[np.float64], factor: float = 1.0) -> None:
+        """Add the impulses that balance the internal forces of x."""
+        add_balancing_impulses(
+            self.first, self.end, self.constant, self.response, self.inverse, self.mass_arms, factor, x, out
+        )
+
+    def finish(self, x: NDArray[np.float64]) -> None:
+        """Add the impulses to the right-hand sides of the bodies, instead of those before."""
+        if not self.systems:
+            return
+        before, self.added = self.added, np.zeros_like(self.added)
+        self.add_to(self.added, x)
+        for s, low, high in zip(self.systems, self.first, self.end, strict=True):
+            assert s.add_impulse is not None
+            s.add_impulse(self.added[low:high] - before[low:high])
+            s.is_balanced = True
+
+
 class SemismoothNewton:
     """The method for some bodies; what does not depend on the contacts is kept from solve to solve.
 
@@ -301,6 +379,7 @@ class SemismoothNewton:
         self._joined = _Joined.of(systems)
         self._preconditioner = _Preconditioner(self._joined)
         self._motions = _RigidMotions.of(systems, self._joined)
+        self._balancing = _Balancing.of(systems)
         j, metric = self._joined, self._preconditioner.row_compliance
         self._reference = (inverse_norm(metric, j.rhs) + inverse_norm(metric, j.scale)) ** 0.5
         self._is_first = True
@@ -323,6 +402,7 @@ class SemismoothNewton:
         accuracy: float = 1.0,
         coarse_factor: float = 1.0,
         give_way: NDArray[np.bool_] | bool = False,
+        turn: bool = False,
         deep_speed: float = inf,
         deadline: float = inf,
     ) -> ContactSolution:
@@ -339,12 +419,15 @@ class SemismoothNewton:
             accuracy: Accepted residual of the linear systems, as a fraction of that of the bodies' solvers.
             coarse_factor: Factor of the tolerances in a solve after which contacts are searched again.
             give_way: Which contacts are regularised if they move overlapping surfaces apart, shape [c].
+            turn: Whether balanced bodies are turned by what the linear solves left of the moment of their forces.
             deep_speed: Speed [m/s] of separation, -b, from which they are regularised more.
             deadline: Time of `perf_counter` after which no more round begins, except the first.
         """
         rows = rows.in_unknowns(self.systems)
         joined, preconditioner, count = self._joined, self._preconditioner, len(rows)
         joined.update_rhs(self.systems)
+        balancing = self._balancing
+        rhs = joined.rhs - balancing.added if balancing.systems else joined.rhs
         touched = np.unique(rows.row).astype(np.int64)
         preconditioner.set_touched(touched)
         compliance = np.zeros((count, 6))
@@ -386,7 +469,8 @@ class SemismoothNewton:
                     row_compliance, moving, SWEEP_FRACTION * accepted, SWEEP_REDUCTION,
                     MAX_SWEEPS, predicted, work,
                 )  # fmt: skip
-            unbalanced = joined.rhs - joined.matrix.multiply(x)
+            unbalanced = rhs - joined.matrix.multiply(x)
+            balancing.add_to(unbalanced, x)
             if rounds or not self._is_first:
                 total = unbalanced.copy()
                 rows.apply_transpose(predicted, total)
@@ -423,9 +507,17 @@ class SemismoothNewton:
             return ContactSolution(
                 initial_impulse, SolveReport(iterations, -1.0, False), rounds, error, converged=False
             )
+        if turn and balancing.systems:
+            unbalanced = rhs - joined.matrix.multiply(x)
+            balancing.add_to(unbalanced, x)
+            rows.apply_transpose(predicted, unbalanced)
+            turn_to_balance(
+                balancing.first, balancing.end, balancing.arms, balancing.rotation, unbalanced, x
+            )
         if not coarse:
             _close_single_contacts(rows, bound, joined, predicted, x)
         self._is_first = False
+        balancing.finish(x)
         first = 0
         for s in self.systems:
             s.x[:] = x[first : first + len(s.x)]

@@ -437,3 +437,66 @@ def append_rigid_motions(ptr, row, block, body, positions, centers, new_ptr, new
                 new_block[at + 1, 3 * k + 2] += r0 * g1 - r1 * g0
     new_ptr[ptr.shape[0] - 1] = q
     return q
+
+
+@kernel
+def add_balancing_impulses(first, end, constant, response, inverse, mass_arms, factor, x, out):
+    """Add a factor times the impulses that balance the internal forces of bodies, see `MomentBalance`.
+
+    Args:
+        first: First row of each balanced body [k].
+        end: Their last rows + 1.
+        constant: Constant part of the moments [N m s], shape [k, 3].
+        response: How they depend on x [n, 9].
+        inverse: Inverse moments of inertia [k, 3, 3].
+        mass_arms: Arms of the rows times the mass [n, 3].
+        factor: Factor of the impulses.
+        x: The solution [n, 3].
+        out: Receives the impulses [n, 3].
+    """
+    for b in range(first.shape[0]):
+        t0, t1, t2 = constant[b, 0], constant[b, 1], constant[b, 2]
+        for i in range(first[b], end[b]):
+            r = response[i]
+            t0 += r[0] * x[i, 0] + r[3] * x[i, 1] + r[6] * x[i, 2]
+            t1 += r[1] * x[i, 0] + r[4] * x[i, 1] + r[7] * x[i, 2]
+            t2 += r[2] * x[i, 0] + r[5] * x[i, 1] + r[8] * x[i, 2]
+        m = inverse[b]
+        w0 = -factor * (m[0, 0] * t0 + m[0, 1] * t1 + m[0, 2] * t2)
+        w1 = -factor * (m[1, 0] * t0 + m[1, 1] * t1 + m[1, 2] * t2)
+        w2 = -factor * (m[2, 0] * t0 + m[2, 1] * t1 + m[2, 2] * t2)
+        for i in range(first[b], end[b]):
+            a = mass_arms[i]
+            out[i, 0] += w1 * a[2] - w2 * a[1]
+            out[i, 1] += w2 * a[0] - w0 * a[2]
+            out[i, 2] += w0 * a[1] - w1 * a[0]
+
+
+@kernel
+def turn_to_balance(first, end, arms, rotation, residual, x):
+    """Turn bodies so that the moment of the residual of their balanced systems vanishes.
+
+    Args:
+        first: First row of each balanced body [k].
+        end: Their last rows + 1.
+        arms: Arms of the rows from the centre of mass [m], shape [n, 3].
+        rotation: Moments that rotations need [k, 3, 3], inverted.
+        residual: The residual [n, 3].
+        x: The solution, changed in place [n, 3].
+    """
+    for b in range(first.shape[0]):
+        t0, t1, t2 = 0.0, 0.0, 0.0
+        for i in range(first[b], end[b]):
+            a, f = arms[i], residual[i]
+            t0 += a[1] * f[2] - a[2] * f[1]
+            t1 += a[2] * f[0] - a[0] * f[2]
+            t2 += a[0] * f[1] - a[1] * f[0]
+        m = rotation[b]
+        w0 = m[0, 0] * t0 + m[0, 1] * t1 + m[0, 2] * t2
+        w1 = m[1, 0] * t0 + m[1, 1] * t1 + m[1, 2] * t2
+        w2 = m[2, 0] * t0 + m[2, 1] * t1 + m[2, 2] * t2
+        for i in range(first[b], end[b]):
+            a = arms[i]
+            x[i, 0] += w1 * a[2] - w2 * a[1]
+            x[i, 1] += w2 * a[0] - w0 * a[2]
+            x[i, 2] += w0 * a[1] - w1 * a[0]

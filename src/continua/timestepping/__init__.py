@@ -2,6 +2,7 @@
 
 from continua.timestepping.requests import (
     ContactResult,
+    MomentBalance,
     SolveResult,
     StepCoroutine,
     VelocityProjection,
@@ -20,6 +21,7 @@ __all__ = [
     "NO_CONTACT",
     "BodyStep",
     "ContactResult",
+    "MomentBalance",
     "SolveResult",
     "StepCoroutine",
     "StepDriver",

@@ -18,12 +18,37 @@ from continua.linalg.basis_change import BasisChange
 
 __all__ = [
     "ContactResult",
+    "MomentBalance",
     "SolveResult",
     "StepCoroutine",
     "VelocityProjection",
     "VelocitySystem",
     "VolumeProjection",
 ]
+
+
+@dataclass(eq=False)
+class MomentBalance:
+    """The moment of a free body's internal forces, which is linear in the solution, and the impulse against it.
+
+    The moment about the centre of mass is t(x) = t_0 + sum_i B_i^T x_i, and the impulses -(J^-1 t) x (M r)_i balance it,
+    with r the arms of the nodes and J the moments of inertia.
+
+    Attributes:
+        constant: t_0 [N m s], shape [3].
+        response: B_i of every row, row by row, shape [n, 9].
+        arms: r [m], shape [n, 3].
+        mass_arms: M r [kg m], shape [n, 3].
+        inertia: J [kg m^2], shape [3, 3].
+        rotation: Moment that a rotation of the whole body needs, with the balancing impulses, shape [3, 3].
+    """
+
+    constant: NDArray[np.float64]
+    response: NDArray[np.float64]
+    arms: NDArray[np.float64]
+    mass_arms: NDArray[np.float64]
+    inertia: NDArray[np.float64]
+    rotation: NDArray[np.float64]
 
 
 @dataclass(eq=False)
@@ -50,6 +75,10 @@ class VelocitySystem:
         basis: The change from the unknowns x to velocities: V = T (x_offset + x); None where T is the identity.
         balance: Called with x the solution with contacts: adds to `rhs` the rigid impulse that makes the internal
             forces of this solution balance, and returns the largest velocity [m/s] that it causes.
+        moment_balance: Returns the terms with which a solve balances the internal forces by itself, or None if that
+            has to be done by `balance`.
+        add_impulse: Adds an impulse [N s], shape [n, 3], to the loads of the step.
+        is_balanced: Whether the internal forces of the solution balance.
     """
 
     matrix: BlockMatrix
@@ -68,6 +97,9 @@ class VelocitySystem:
     update_solver: Callable[[], None] | None = None
     basis: BasisChange | None = None
     balance: Callable[[], float] | None = None
+    moment_balance: Callable[[], MomentBalance | None] | None = None
+    add_impulse: Callable[[NDArray[np.float64]], None] | None = None
+    is_balanced: bool = field(default=False, init=False)
     _is_prepared: bool = field(default=False, init=False)
 
     @property

@@ -439,7 +439,9 @@ class ContactSubstep:
         unbalanced = set()
         for i in bodies:
             balance = requests[i].balance
-            if balance is not None and balance() > accepted + 1e-6 * self.group[i].size / self.dt:
+            if balance is None or requests[i].is_balanced:
+                continue
+            if balance() > accepted + 1e-6 * self.group[i].size / self.dt:
                 unbalanced.add(i)
         return unbalanced
 
@@ -490,6 +492,8 @@ class ContactSubstep:
         initial = effective_dt * self.force[which]
         if not self._separates:
             bound = np.maximum(bound, 0.0)
+        for s in systems:
+            s.is_balanced = False
         solution, spent = None, 0
         is_pile = sum(i < len(self.soft) for i in bodies) > MAX_DEFORMABLE and not self._is_falling()
         if not (is_pile or rows.bilateral.any()):  # rigid bodies in joints need many rounds
@@ -567,6 +571,7 @@ class ContactSubstep:
             accuracy=accuracy,
             coarse_factor=1.0 if fine else COARSE_FACTOR,
             give_way=rows.b < self.stepper.first_collider,
+            turn=not single,
             deep_speed=DEEP_FRACTION * size / self.dt,
             deadline=self.driver.deadline,
         )

@@ -39,7 +39,7 @@ from continua.deformable.line_search import line_search
 from continua.linalg import BlockMatrix, LinearSolver, SolveReport
 from continua.linalg.basis_change import BasisChange
 from continua.numerics.timers import timed
-from continua.timestepping import ContactResult, SolveResult, VelocitySystem
+from continua.timestepping import ContactResult, MomentBalance, SolveResult, VelocitySystem
 from continua.validation import whole_number
 
 __all__ = ["Equation", "ImplicitIntegrator", "ImplicitStepper"]
@@ -98,6 +98,8 @@ class ImplicitStepper(Stepper):
         self.correct_free: Callable[[], None] | None = None
         """Corrects `solved` after a solve without contacts, before contacts are searched along the motion."""
         self.balancing: Balancing | None = None
+        self.moment_terms: Callable[[NDArray[np.float64] | None], MomentBalance | None] | None = None
+        """Returns the terms of `MomentBalance` for increments of some velocities (None is zero), or None."""
         self.drag: BlockMatrix | None = None
         self._objective: _IncrementalPotential | None = None
         self._last = self.solved
@@ -254,19 +256,27 @@ class ImplicitStepper(Stepper):
 
         is_first = True
 
-        def balance() -> float:
-            nonlocal is_first
-            assert self.balancing is not None
-            dirichlet.set_coefficients(own, x)
-            impulse, largest = self.balancing(x if base is None else base + x, x, is_first)
-            is_first = False
+        def add_impulse(impulse: NDArray[np.float64]) -> None:
             self.load += impulse
             self.rhs += impulse
             if self._objective is not None:
                 self._objective.add_load(impulse)
             if rhs is not self.rhs:
                 rhs[:], load[:] = dirichlet.loads(self.rhs), dirichlet.loads(self.load)
+
+        def balance() -> float:
+            nonlocal is_first
+            assert self.balancing is not None
+            dirichlet.set_coefficients(own, x)
+            impulse, largest = self.balancing(x if base is None else base + x, x, is_first)
+            is_first = False
+            add_impulse(impulse)
             return largest
+
+        def moment_balance() -> MomentBalance | None:
+            if self.moment_terms is None or rhs is not self.rhs or own is not x:
+                return None
+            return self.moment_terms(base)
 
         return VelocitySystem(
             matrix,
@@ -282,6 +292,8 @@ class ImplicitStepper(Stepper):
             update_solver=update_solver,
             basis=dirichlet.basis,
             balance=None if self.balancing is None else balance,
+            moment_balance=None if self.moment_terms is None else moment_balance,
+            add_impulse=add_impulse,
         )
 
     def _set_contact(self, contact: ContactResult | None) -> None:
