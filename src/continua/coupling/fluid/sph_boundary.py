@@ -85,6 +85,11 @@ class RigidImpulseAccumulator:
         """Name of the body."""
         return self.body.name
 
+    @property
+    def owner(self) -> object:
+        """The body."""
+        return self.body
+
     def pose(self) -> Pose:
         """Return the pose of its local axes."""
         return self.body.pose(self.copy)
@@ -167,6 +172,11 @@ class SoftImpulseAccumulator:
         """Name of the body."""
         return self.body.name
 
+    @property
+    def owner(self) -> object:
+        """The body."""
+        return self.body
+
     def nodes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return positions [m] and velocities [m/s] of all nodes, shape [n, 3]."""
         return np.array(self.body.positions), np.array(self.body.velocities)
@@ -211,15 +221,15 @@ class SphBodyCoupling:
         self._soft = [SoftImpulseAccumulator(body) for body in soft]
         for body in rigid:
             shape = local_shape(body.geometry)
-            model = make_boundary_model(shape, system.radius, method)
+            model = system.kept_model(body) or make_boundary_model(shape, system.radius, method)
             per_area = added_mass_volume(body.geometry) / (_WETTED_AREA_FACTOR * body.geometry.surface.area)
             copies = [RigidImpulseAccumulator(body, index, per_area) for index in range(body.count)]
             for copy in copies:
                 system.add_boundary(RigidBoundary(shape, model, copy))
             self._rigid.append((body, copies))
         for one in self._soft:
-            triangles = np.array(one.body.triangles)
-            system.add_boundary(DeformableBoundary(one, triangles, system.radius, system.diameter))
+            triangles, rest = np.array(one.body.triangles), np.array(one.body.rest_positions)
+            system.add_boundary(DeformableBoundary(one, triangles, system.radius, system.diameter, rest))
 
     def remap(self, body: SoftBody, change: Any) -> None:
         """Rebuild the boundary of a soft body after a change of topology.

@@ -32,6 +32,10 @@ class DeformableBoundaryBody(Protocol):
     def name(self) -> str:
         """Name of the body."""
 
+    @property
+    def owner(self) -> object:
+        """The body in the world."""
+
     def nodes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return positions [m] and velocities [m/s] of all nodes, shape [n, 3]."""
 
@@ -49,7 +53,7 @@ class DeformableBoundary:
         triangles: Its surface, outward oriented, shape [t, 3].
         radius: Radius of the kernel [m].
         diameter: Of a particle [m].
-        start: Positions of the nodes for which the samples are made [m], shape [n, 3]; None takes the present ones.
+        rest: Positions of the nodes for which the samples are made [m], shape [n, 3].
     """
 
     def __init__(
@@ -58,24 +62,28 @@ class DeformableBoundary:
         triangles: NDArray[np.int32],
         radius: float,
         diameter: float,
-        start: NDArray[np.float64] | None = None,
+        rest: NDArray[np.float64],
     ) -> None:
         self.body, self.triangles = body, triangles
         self.name = f"'{body.name}'"
         self._depth = SAMPLE_DEPTH * diameter
         self.slip = 0.0
         self.profile = sampled_wall_profile(SAMPLE_SPACING, SAMPLE_DEPTH, diameter)
-        points = body.nodes()[0] if start is None else start
         self._sample_triangles, self._weights = poisson_sample(
-            points, triangles, SAMPLE_SPACING * diameter, self._depth
+            rest, triangles, SAMPLE_SPACING * diameter, self._depth
         )
         self._grid = CellGrid(radius)
-        samples = offset_inward(points, triangles, self._sample_triangles, self._weights, self._depth)
+        samples = offset_inward(rest, triangles, self._sample_triangles, self._weights, self._depth)
         self.volumes = sample_volumes(samples, radius)
         self._samples = self._sample_velocities = self._boundary_density = _EMPTY
         self._surface_nodes, local = np.unique(triangles, return_inverse=True)
         self._local_triangles = local.reshape(-1, 3).astype(np.int32)
-        self._added_volume = self._volume_per_sample(points)
+        self._added_volume = self._volume_per_sample(rest)
+
+    @property
+    def owner(self) -> object:
+        """The body whose surface it is."""
+        return self.body.owner
 
     def _volume_per_sample(self, points: NDArray[np.float64]) -> float:
         """Return the added-mass volume of a sample [m3]: the body's volume over the number of samples."""

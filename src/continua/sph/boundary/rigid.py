@@ -26,6 +26,10 @@ class RigidBoundaryBody(Protocol):
     def name(self) -> str:
         """Name of the body."""
 
+    @property
+    def owner(self) -> object:
+        """The body in the world."""
+
     def pose(self) -> Pose:
         """Return the pose of the body's local axes."""
 
@@ -61,6 +65,11 @@ class RigidBoundary:
 
     def __post_init__(self) -> None:
         self.name = f"'{self.body.name}'" if self.body is not None else f"a {self.shape.kind}"
+
+    @property
+    def owner(self) -> object:
+        """The collider or body whose surface it is."""
+        return self.shape if self.body is None else self.body.owner
 
     def _pose(self, time: float) -> Pose:
         pose = self.shape.pose(time) if self.body is None else self.body.pose()
