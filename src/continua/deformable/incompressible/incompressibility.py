@@ -50,6 +50,7 @@ class Incompressibility:
     Attributes:
         one_ring: Volumes and their derivatives.
         pressure: Node pressures [Pa] that act beside the elastic stress, positive in compression, shape [n].
+        shear_modulus: That of the nodes [Pa], shape [n].
         recovery_time: Least time [s] in which a node recovers its volume.
         iterations: Iterations of the pressure solves within the solve of the present substep.
 
@@ -67,6 +68,7 @@ class Incompressibility:
         self._elements = elements
         self._boundary = np.unique(elements.surface_triangles())
         self._stiffness = np.zeros(elements.node_count)
+        self.shear_modulus = np.zeros(elements.node_count)
         self._unit = np.tile(np.eye(3).ravel(), (elements.node_count, 1))
         self.one_ring.update(elements.rest_positions)
         self._rest_square = self.one_ring.diagonal(self._unit)
@@ -79,6 +81,7 @@ class Incompressibility:
         total = np.zeros(len(self.pressure))
         for corner in range(cells.shape[1]):
             np.add.at(total, cells[:, corner], weight * shear)
+        self.shear_modulus = total / self.one_ring.rest_volumes
         # for K = 2 mu (strain : strain), (tr strain)^2 <= 3 (strain : strain)
         self._stiffness = (2.0 / 3.0) * total / self.one_ring.rest_volumes**2
 
@@ -137,6 +140,10 @@ class Incompressibility:
         """Commit the pressures of the substep."""
         self.pressure[:] = self._next_pressure
 
+    def set_static(self, pressure: NDArray[np.float64]) -> None:
+        """Set the pressures [Pa] of a body that was put at rest, shape [n]."""
+        self.pressure[:] = pressure
+
     def target_volumes(self, dt: float) -> NDArray[np.float64] | None:
         """Return the volumes [m3] that nodes are to recover within `dt` [s]; None if their errors are not large."""
         rest = self.one_ring.rest_volumes
@@ -152,9 +159,21 @@ class Incompressibility:
         Args:
             x: Positions at the end of the substep [m], shape [n, 3].
         """
-        if self.part.inverse_mass[self._boundary].any():
-            return
-        now, then = float(self.volumes.sum()), float(self.one_ring.volumes(x).sum())
+        if not self.part.inverse_mass[self._boundary].any():
+            self._refuse_change(float(self.volumes.sum()), x)
+
+    def check_enclosed_at_rest(self, x: NDArray[np.float64], fixed: NDArray[np.uint8]) -> None:
+        """Raise InputError if prescribed positions alone change the volume from that at rest.
+
+        Args:
+            x: Positions with those that are prescribed [m], shape [n, 3].
+            fixed: 1 for nodes with prescribed positions, shape [n].
+        """
+        if (fixed[self._boundary] == 1).all():
+            self._refuse_change(float(self.one_ring.rest_volumes.sum()), x)
+
+    def _refuse_change(self, now: float, x: NDArray[np.float64]) -> None:
+        then = float(self.one_ring.volumes(x).sum())
         if abs(then - now) > VOLUME_TOLERANCE * float(self.one_ring.rest_volumes.sum()):
             raise InputError(
                 f"the whole surface of the incompressible body '{self._body}' is prescribed, and its motion changes "
