@@ -37,7 +37,16 @@ from continua.deformable.integrators.spring_terms import add_pulls, pull_energy
 from continua.deformable.line_search import line_search
 from continua.deformable.solver_setup import choose_solver
 from continua.errors import DivergedError, InputError
-from continua.linalg import PCG, AutoSolver, BlockMatrix, Direct, LinearSolver, MergedPCG, Multigrid, SolveReport
+from continua.linalg import (
+    PCG,
+    AutoSolver,
+    BlockMatrix,
+    Direct,
+    LinearSolver,
+    MergedPCG,
+    Multigrid,
+    SolveReport,
+)
 from continua.timestepping import VelocitySystem
 
 if TYPE_CHECKING:
@@ -51,7 +60,9 @@ _LEAST_SLACK = 0.02  # part of the mass that a body leans on from the start whic
 _RTOL = 1e-8  # tolerance of linear solves with contacts
 _CLOSED = 1e-6  # part of an element's size that a contact may be open or closed too far in the end
 _NEAR = 0.25  # part of the body's size within which nodes know of shapes
-_ITERATIVE_FROM = 1000  # nodes of incompressible bodies from which iterative solvers are faster than factorisations
+_ITERATIVE_FROM = (
+    1000  # nodes of incompressible bodies from which iterative solvers are faster than factorisations
+)
 _ON_THE_WAY = 1e-3  # unbalanced force that load steps before the last may leave
 
 

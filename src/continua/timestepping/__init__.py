@@ -2,10 +2,13 @@
 
 from continua.timestepping.requests import (
     ContactResult,
+    PartnerMotion,
     SolveResult,
     StepCoroutine,
+    StepRequest,
     VelocityProjection,
     VelocitySystem,
+    VolumePartner,
     VolumeProjection,
 )
 from continua.timestepping.substepping import (
@@ -20,12 +23,15 @@ __all__ = [
     "NO_CONTACT",
     "BodyStep",
     "ContactResult",
+    "PartnerMotion",
     "SolveResult",
     "StepCoroutine",
     "StepDriver",
+    "StepRequest",
     "SubstepError",
     "VelocityProjection",
     "VelocitySystem",
+    "VolumePartner",
     "VolumeProjection",
     "advance_with_retries",
 ]

@@ -83,9 +83,7 @@ def test_a_ball_lies_on_the_floor():
 def test_a_block_settles_on_another_with_its_weight(both):
     def block(name, size, cells, move, incompressible):
         mesh = ct.mesh.box(size=size, cells=cells).transformed(translate=move)
-        return ct.SoftBody(
-            mesh, material=ct.Corotated(young=3e4), incompressible=incompressible, name=name
-        )
+        return ct.SoftBody(mesh, material=ct.Corotated(young=3e4), incompressible=incompressible, name=name)
 
     low = block("low", (0.3, 0.1, 0.3), (3, 2, 3), (0.0, 0.0, 0.0), True)
     low.pin(lambda x: x[:, 1] < 1e-6)

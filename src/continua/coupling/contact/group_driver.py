@@ -16,13 +16,11 @@ from continua.coupling.contact.deformable_adapter import DeformableAdapter
 from continua.coupling.contact.rigid_adapter import RigidInstancesAdapter
 from continua.coupling.contact.substep_solve import ContactSubstep
 from continua.timestepping import (
+    StepRequest,
     BodyStep,
     SolveResult,
     StepCoroutine,
     SubstepError,
-    VelocityProjection,
-    VelocitySystem,
-    VolumeProjection,
 )
 
 if TYPE_CHECKING:
@@ -171,7 +169,7 @@ class GroupDriver:
             state.set_kinematic(time, dt)
         contact = ContactSubstep(self, time, dt)
         coroutines = [step.substep(time, dt) for step in steps]
-        requests: dict[int, VelocitySystem | VelocityProjection | VolumeProjection] = {}
+        requests: dict[int, StepRequest] = {}
         for i in range(len(coroutines)):
             self._resume(steps, coroutines, requests, i, None)
         while requests:
@@ -185,7 +183,7 @@ class GroupDriver:
         self,
         steps: Sequence[BodyStep],
         coroutines: Sequence[StepCoroutine],
-        requests: dict[int, VelocitySystem | VelocityProjection | VolumeProjection],
+        requests: dict[int, StepRequest],
         i: int,
         result: SolveResult | None,
     ) -> None:

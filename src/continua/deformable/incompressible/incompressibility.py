@@ -24,7 +24,7 @@ from continua.deformable.incompressible.one_ring import OneRing
 from continua.deformable.incompressible.projection import RTOL, PressureSolve, ProjectedPart, volume_error
 from continua.errors import InputError
 from continua.linalg import SolveReport
-from continua.timestepping import VolumeProjection
+from continua.timestepping import PartnerMotion, VolumeProjection
 
 __all__ = ["Incompressibility"]
 
@@ -221,6 +221,7 @@ def project_positions(
     first: Sequence[int],
     V: NDArray[np.float64],
     rows: ConstraintRows = EMPTY_ROWS,
+    partners: PartnerMotion | None = None,
 ) -> SolveReport:
     """Change the velocities V [N, 3] of a step so that the volumes of all nodes stay the same, or recover.
 
@@ -229,11 +230,12 @@ def project_positions(
         first: First row of each body in V.
         V: Velocities of all bodies; changed in place.
         rows: Contacts, whose normal velocities stay the same.
+        partners: Other rows of V that move with them.
     """
     bodies: list[_Positions] = [request.problem for request in requests]
     dt = bodies[0].dt
     parts = [replace(one.body.part, first=start) for one, start in zip(bodies, first, strict=True)]
-    solve = PressureSolve(parts, rows, len(V))
+    solve = PressureSolve(parts, rows, len(V), partners)
     before = V.copy()
     for one, part in zip(bodies, parts, strict=True):
         one.rate = one.body.one_ring.divergence(V[part.rows])
@@ -246,10 +248,12 @@ def project_positions(
     for one, part, pressure in zip(bodies, parts, np.split(report[1], _splits(parts)), strict=True):
         one.change = V[part.rows] - before[part.rows]
         one.impulse = pressure
+    if partners is not None:
+        np.subtract(V, before, out=partners.change)
     if all(target is None for target in targets):
         return report[0]
     goals = [goal if target is None else target for goal, target in zip(goals, targets, strict=True)]
-    solve = PressureSolve(parts, rows, len(V))
+    solve = PressureSolve(parts, rows, len(V), partners)
     recovery, _ = _project_to(bodies, parts, V, dt, goals, solve, operators_follow=True)
     return _joined(report[0], recovery)
 
@@ -259,13 +263,14 @@ def project_velocities(
     first: Sequence[int],
     V: NDArray[np.float64],
     rows: ConstraintRows = EMPTY_ROWS,
+    partners: PartnerMotion | None = None,
 ) -> SolveReport:
     """Change velocities V [N, 3] so that no node changes its volume; for the arguments see `project_positions`."""
     bodies: list[_Positions] = [request.problem for request in requests]
     parts = [replace(one.body.part, first=start) for one, start in zip(bodies, first, strict=True)]
     for one in bodies:
         one.body.one_ring.update(one.x)
-    solve = PressureSolve(parts, rows, len(V))
+    solve = PressureSolve(parts, rows, len(V), partners)
     rate = solve.divergence(V)
     rest = np.concatenate([one.body.one_ring.rest_volumes for one in bodies])
     if bodies[0].dt * volume_error(rest + rate, rest) <= ROUNDING:
@@ -306,7 +311,7 @@ def _project_to(
         if error <= (VOLUME_TOLERANCE if k else ROUNDING) or not np.isfinite(error):
             break
         if operators_follow:
-            solve = PressureSolve(parts, solve.contacts, len(V))
+            solve = PressureSolve(parts, solve.contacts, len(V), solve.partners)
         rtol = max(RTOL, 0.5 * VOLUME_TOLERANCE / error) if k else RTOL  # no more than the loop asks for
         pressures, last = solve.solve(off / dt, rtol=rtol)
         iterations += last.iterations
