@@ -135,6 +135,7 @@ class StaticProblem(ShortRepr):
         commit: Takes the positions [m] and the contact forces [N] of the equilibrium, shape [n, 3] each, and sets the
             velocities to zero.
         contact_positions: Returns where the nodes touch others when the body is at x [n, 3] [m].
+        pressures: `deformable.incompressible.StaticPressures` of an incompressible body, or None.
     """
 
     potential: StaticPotential
@@ -143,6 +144,7 @@ class StaticProblem(ShortRepr):
     start: NDArray[np.float64]
     commit: Callable[[NDArray[np.float64], NDArray[np.float64]], None]
     contact_positions: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+    pressures: Any = None
 
 
 class ContactBody(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy.sparse import csgraph
 
 from continua.collision import ColliderSet
 from continua.contact_solver.contact_body import ContactSurface, StaticProblem
-from continua.deformable.statics import StaticReport, static_potential
+from continua.deformable.statics import StaticPotential, StaticReport, commit_pressures, static_potential
 from continua.deformable.step import DeformableStep
 from continua.timestepping import BodyStep
 
@@ -109,16 +110,20 @@ class DeformableContactBody:
             self._body._dirichlet,
             support_mass,
             start,
-            self._commit_static,
+            partial(self._commit_static, potential),
             self._body._surface.contact_positions,
+            potential.pressures,
         )
 
-    def _commit_static(self, x: NDArray[np.float64], contact_forces: NDArray[np.float64]) -> None:
+    def _commit_static(
+        self, potential: StaticPotential, x: NDArray[np.float64], contact_forces: NDArray[np.float64]
+    ) -> None:
         body = self._body
         body._x[:] = x
         body._v[:] = 0.0
         body._stepper.restart(body._v)
         body.set_contact_forces(contact_forces)
+        commit_pressures(body, potential)
 
 
 def connected_pieces(elements: NDArray[np.integer], node_count: int) -> NDArray[np.int32]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -47,6 +47,7 @@ from continua.solids.elements.factory import checked_order
 from continua.solids.elements.hyperelastic_tet import HyperelasticTets
 from continua.solids.elements.linear_tet import LinearTets
 from continua.solids.elements.stvk_tet import StVKTets
+from continua.solids.elements.volume_pressures import volume_pressure_elements
 from continua.solids.face_shapes import boundary_faces
 from continua.solids.locking import averages_volume, note_locking
 from continua.solids.plasticity.plasticity import Plasticity
@@ -417,9 +418,15 @@ class SoftBody(DeformableBody):
         """Return elements of the same forces whose tangent is exact, if there are such; they take far fewer iterations.
 
         Corotated tetrahedra of order 1 may leave out how their rotations change, and those of Green's strain raise
-        their tangent more than they have to.
+        their tangent more than they have to. Those of incompressible bodies have pressures.
         """
         kind, law, mesh = type(self._elements), self.material, self.mesh
+        if self.incompressible:
+            keeping = volume_pressure_elements(mesh)
+            keeping.set_law(law, self._materials.constants)
+            if self._plastic_state is not None:
+                keeping.plastic = self._plastic_state.inverse
+            return cast(Elements, keeping)
         elements: LinearTets | HyperelasticTets
         if kind is LinearTets and isinstance(law, Corotated) and law.rotation != "exact":
             assert isinstance(mesh, TetMesh)

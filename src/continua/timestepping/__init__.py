@@ -3,10 +3,13 @@
 from continua.timestepping.requests import (
     ContactResult,
     MomentBalance,
+    PartnerMotion,
     SolveResult,
     StepCoroutine,
+    StepRequest,
     VelocityProjection,
     VelocitySystem,
+    VolumePartner,
     VolumeProjection,
 )
 from continua.timestepping.substepping import (
@@ -22,12 +25,15 @@ __all__ = [
     "BodyStep",
     "ContactResult",
     "MomentBalance",
+    "PartnerMotion",
     "SolveResult",
     "StepCoroutine",
     "StepDriver",
+    "StepRequest",
     "SubstepError",
     "VelocityProjection",
     "VelocitySystem",
+    "VolumePartner",
     "VolumeProjection",
     "advance_with_retries",
 ]

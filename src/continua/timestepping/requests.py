@@ -19,10 +19,13 @@ from continua.linalg.basis_change import BasisChange
 __all__ = [
     "ContactResult",
     "MomentBalance",
+    "PartnerMotion",
     "SolveResult",
     "StepCoroutine",
+    "StepRequest",
     "VelocityProjection",
     "VelocitySystem",
+    "VolumePartner",
     "VolumeProjection",
 ]
 
@@ -94,6 +97,7 @@ class VelocitySystem:
     has_contacts: bool = True
     contact_tolerance_scale: NDArray[np.float64] | None = None
     deferred: bool = False
+    preliminary: bool = False
     update_solver: Callable[[], None] | None = None
     basis: BasisChange | None = None
     balance: Callable[[], float] | None = None
@@ -147,7 +151,8 @@ class VolumeProjection:
     Attributes:
         velocities: Velocities [m/s], changed in place, shape [n, 3].
         project: Projects the velocities of several bodies: called with their requests, the first row of each, the
-            velocities of all bodies [N, 3], which it changes, and constraint rows that keep their normal velocities.
+            velocities of all bodies [N, 3], which it changes, constraint rows that keep their normal velocities, and
+            the other rows that move, or None.
         problem: What `project` needs to know of the body.
         moves: Whether the nodes move with these velocities in the step.
     """
@@ -160,6 +165,41 @@ class VolumeProjection:
     def solve_alone(self) -> SolveReport:
         """Project the velocities without contacts."""
         return self.project([self], [0], self.velocities)
+
+
+@dataclass(eq=False)
+class VolumePartner:
+    """Velocities of a body that moves with the projections of incompressible bodies that it touches.
+
+    Attributes:
+        velocities: Velocities [m/s], changed in place, shape [n, 3]; those over the step at first, then at its end.
+        inverse_mass: Returns the inverse masses [1/kg], nine values per row, zero where a row is held, shape [n, 9].
+        change: What a projection added to the velocities, without what only moves nodes [m/s], shape [n, 3].
+    """
+
+    velocities: NDArray[np.float64]
+    inverse_mass: Callable[[], NDArray[np.float64]]
+    change: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 3)))
+
+    def __post_init__(self) -> None:
+        self.change = np.zeros_like(self.velocities)
+
+    def solve_alone(self) -> SolveReport:
+        """Change nothing: it touches no incompressible body."""
+        return SolveReport(0, 0.0, True)
+
+
+@dataclass(eq=False)
+class PartnerMotion:
+    """The rows of V [N, 3] that move with a projection of volumes though they have none to keep.
+
+    Attributes:
+        inverse_mass: Their inverse masses [1/kg], zero for all other rows, shape [N, 9].
+        change: What the projection added to their velocities, without what only moves nodes [m/s], shape [N, 3].
+    """
+
+    inverse_mass: NDArray[np.float64]
+    change: NDArray[np.float64]
 
 
 @dataclass(eq=False)
@@ -192,5 +232,7 @@ class SolveResult:
     failure: str = ""
 
 
-StepCoroutine = Generator[VelocitySystem | VelocityProjection | VolumeProjection, SolveResult, None]
+StepRequest = VelocitySystem | VelocityProjection | VolumeProjection | VolumePartner
+
+StepCoroutine = Generator[StepRequest, SolveResult, None]
 """One substep of a body."""

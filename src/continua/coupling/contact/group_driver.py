@@ -17,13 +17,11 @@ from continua.coupling.contact.fail_safe import FailSafe
 from continua.coupling.contact.rigid_adapter import RigidInstancesAdapter
 from continua.coupling.contact.substep_solve import ContactSubstep
 from continua.timestepping import (
+    StepRequest,
     BodyStep,
     SolveResult,
     StepCoroutine,
     SubstepError,
-    VelocityProjection,
-    VelocitySystem,
-    VolumeProjection,
 )
 
 if TYPE_CHECKING:
@@ -175,7 +173,7 @@ class GroupDriver:
         contact = ContactSubstep(self, time, dt)
         fail_safe = FailSafe(self, time, dt) if self.has_fail_safe else None
         coroutines = [step.substep(time, dt) for step in steps]
-        requests: dict[int, VelocitySystem | VelocityProjection | VolumeProjection] = {}
+        requests: dict[int, StepRequest] = {}
         for i in range(len(coroutines)):
             self._resume(steps, coroutines, requests, i, None)
         while requests:
@@ -196,7 +194,7 @@ class GroupDriver:
         self,
         steps: Sequence[BodyStep],
         coroutines: Sequence[StepCoroutine],
-        requests: dict[int, VelocitySystem | VelocityProjection | VolumeProjection],
+        requests: dict[int, StepRequest],
         i: int,
         result: SolveResult | None,
     ) -> None:

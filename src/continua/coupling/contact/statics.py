@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from continua.coupling.contact.deformable_adapter import DeformableAdapter
 from continua.coupling.contact.surface_contacts import SurfaceContacts
 from continua.deformable import StaticReport
 from continua.deformable.convergence import Convergence, ConvergenceTest
+from continua.deformable.incompressible import search_with_pressures
 from continua.deformable.line_search import line_search
 from continua.environment import Environment
 from continua.errors import DivergedError
@@ -98,6 +100,13 @@ class _StaticContactSolve:
 
     def run(self, rtol: float, max_newton: int) -> bool:
         """Iterate to the equilibrium; returns whether it was found, or what rounding allows of it (`convergence`)."""
+        pressures = [problem.pressures for problem in self.problems if problem.pressures is not None]
+        if not pressures:
+            return self._run(max_newton, rtol)
+        return search_with_pressures(partial(self._run, max_newton), pressures, rtol)
+
+    def _run(self, max_newton: int, rtol: float) -> bool:
+        """Iterate to the equilibrium under given pressures; see `run`."""
         total, x, test = self.total, self.x, self.test
         for problem in self.problems:
             problem.potential.slack = problem.support_mass

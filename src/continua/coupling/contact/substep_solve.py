@@ -29,9 +29,12 @@ from continua.numerics.timers import timed
 from continua.rigid.coupled_subset import CoupledSubset
 from continua.timestepping import (
     ContactResult,
+    PartnerMotion,
     SolveResult,
+    StepRequest,
     VelocityProjection,
     VelocitySystem,
+    VolumePartner,
     VolumeProjection,
 )
 
@@ -135,9 +138,7 @@ class ContactSubstep:
     def _slice(self, i: int) -> slice:
         return slice(self.starts[i], self.starts[i + 1])
 
-    def resolve_requests(
-        self, requests: Mapping[int, VelocitySystem | VelocityProjection | VolumeProjection]
-    ) -> dict[int, SolveResult]:
+    def resolve_requests(self, requests: Mapping[int, StepRequest]) -> dict[int, SolveResult]:
         """Resolve requests of some bodies.
 
         Velocity projections wait until no body requests a solve, and projections of volumes until none requests those.
@@ -150,7 +151,9 @@ class ContactSubstep:
         if without_contacts:
             return {i: SolveResult(request.solve_alone()) for i, request in without_contacts.items()}
         systems = {i: request for i, request in requests.items() if isinstance(request, VelocitySystem)}
-        immediate = [i for i, request in systems.items() if not request.deferred]
+        immediate = [i for i, request in systems.items() if request.preliminary]
+        if not immediate:
+            immediate = [i for i, request in systems.items() if not request.deferred]
         if immediate or any(i not in self._pending for i in systems):
             self._pending = self._solve(systems)
         if systems:
@@ -164,7 +167,10 @@ class ContactSubstep:
             self._project_velocities(projections)
             return {i: SolveResult(SolveReport(0, 0.0, True)) for i in projections}
         volumes = {i: request for i, request in requests.items() if isinstance(request, VolumeProjection)}
-        return dict.fromkeys(volumes, SolveResult(self._project_volumes(volumes)))
+        partners = {i: request for i, request in requests.items() if isinstance(request, VolumePartner)}
+        if not volumes:
+            return {i: SolveResult(request.solve_alone()) for i, request in partners.items()}
+        return dict.fromkeys(requests, SolveResult(self._project_volumes(volumes, partners)))
 
     # --- detection ----------------------------------------------------------------------------------------
 
@@ -647,10 +653,12 @@ class ContactSubstep:
             request.velocities[:] = end[self._slice(i)]
 
     @timed("volumes")
-    def _project_volumes(self, requests: Mapping[int, VolumeProjection]) -> SolveReport:
+    def _project_volumes(
+        self, requests: Mapping[int, VolumeProjection], partners: Mapping[int, VolumePartner]
+    ) -> SolveReport:
         """Project velocities of incompressible bodies; active contacts keep their normal velocities.
 
-        Contacts that the moved nodes would violate join the active ones. Bodies without volumes to keep are held.
+        Contacts that the moved nodes would violate join the active ones. Partners move with them; other bodies are held.
         """
         numbers = list(requests)
         first = requests[numbers[0]]
@@ -661,6 +669,12 @@ class ContactSubstep:
         own = np.zeros(len(self.V), np.bool_)
         for i in numbers:
             own[self._slice(i)] = True
+        moving = PartnerMotion(np.zeros((len(self.V), 9)), np.zeros_like(self.V)) if partners else None
+        for i, partner in partners.items():
+            own[self._slice(i)] = True
+            start[self._slice(i)] = partner.velocities
+            assert moving is not None
+            moving.inverse_mass[self._slice(i)] = partner.inverse_mass()
         rows = self.rows
         takes_part = np.zeros(len(rows), np.bool_)
         if len(rows):
@@ -668,7 +682,7 @@ class ContactSubstep:
         active = takes_part & ((self.force[:, 0] > 0.0) | (rows.bilateral > 0))
         for _ in range(MAX_VOLUME_ROUNDS):
             V = start.copy()
-            report = first.project(list(requests.values()), starts, V, rows.take(active))
+            report = first.project(list(requests.values()), starts, V, rows.take(active), moving)
             if not moves:
                 break
             closing = rows.gap + self.dt * rows.relative_velocities(V)[:, 0] < np.minimum(rows.gap, 0.0)
@@ -678,6 +692,12 @@ class ContactSubstep:
             active |= new
         for i, request in requests.items():
             request.velocities[:] = V[self._slice(i)]
+            if moves:
+                self.V[self._slice(i)] = V[self._slice(i)]
+        for i, partner in partners.items():
+            assert moving is not None
+            partner.velocities[:] = V[self._slice(i)]
+            partner.change[:] = moving.change[self._slice(i)]
             if moves:
                 self.V[self._slice(i)] = V[self._slice(i)]
         return report

@@ -122,6 +122,12 @@ class ImplicitStepper(Stepper):
             return None
         return dt * (response if basis is None else basis.coefficients(response))
 
+    def inertia_ratio(self, state: BodyState) -> NDArray[np.float64]:
+        """Return the inertia of each node in the system of a step, with its stiffness, over its mass, shape [n]."""
+        at = self.matrix.pattern.diagonal
+        stiffness = self.matrix.blocks[at][:, ::4].mean(axis=1) - state.mass[at]
+        return 1.0 + np.maximum(stiffness, 0.0) / state.node_mass
+
     def solve_motion(
         self,
         state: BodyState,
@@ -168,6 +174,7 @@ class ImplicitStepper(Stepper):
         if fresh:
             stiffen_pulls(self.matrix, step.pulls, c_spring)
         request = self._ask(step, self.solved, None, self.guess_directions, corrects=not several)
+        request.preliminary = self.incompressibility is not None
         answer = yield request
         step.dirichlet.set_coefficients(request.x, self.solved)
         if self.incompressibility is not None and not answer.failure:
@@ -183,13 +190,15 @@ class ImplicitStepper(Stepper):
         """Solve again, with the pressures of an incompressible body that the last solution asks for."""
         assert self.incompressibility is not None
         total, converged, warnings = first.iterations, first.converged, first.warnings
-        for _ in range(PRESSURE_SOLVES):
+        for k in range(PRESSURE_SOLVES):
             force = self.incompressibility.improve(self.solved, self._weight, self._c_stiffness)
             force *= self._weight
             self.rhs += force
             if objective is not None:
                 objective.add_load(force)
-            answer = yield self._ask(step, self.solved, None, corrects=objective is None)
+            request = self._ask(step, self.solved, None, corrects=objective is None)
+            request.preliminary = k + 1 < PRESSURE_SOLVES
+            answer = yield request
             report = answer.report
             total, converged = total + report.iterations, converged and report.converged
             warnings += tuple(text for text in report.warnings if text not in warnings)
