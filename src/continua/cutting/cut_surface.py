@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from continua.cutting.dissection_kernels import elements_near
 from continua.errors import InputError
-from continua.mesh import SurfaceMesh
+from continua.mesh import SurfaceMesh, TetMesh
 from continua.pickling import KeepsReadOnlyArrays
 from continua.validation import array, flag, shortened, vector3
 
@@ -133,6 +134,14 @@ class CutSurface(KeepsReadOnlyArrays):
         v = np.cross(self.normal, u)
         a, b, c = (middle + radius * (s * u + t * v) for s, t in ((-1.8, -1.0), (1.8, -1.0), (0.0, 2.0)))
         return CutSurface(np.stack([a, b, c])[None], np.zeros((0, 3, 3)), self.origin, self.normal)
+
+    def meets(self, mesh: TetMesh) -> bool:
+        """Return whether the surface comes near an element of a mesh; it may still only touch it."""
+        surface = self.within(mesh.bounds)
+        counts = np.full(len(surface.triangles), 3)
+        margin = 1e-9 * float(np.linalg.norm(mesh.bounds[1] - mesh.bounds[0]))
+        near = elements_near(mesh.points, mesh.cells, surface.triangles, counts, *surface.planes, margin)
+        return bool(near.any())
 
     @property
     def planes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
