@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from continua.collision import ColliderSet
 from continua.contact_solver.constraint_rows import ConstraintRows
@@ -164,7 +165,11 @@ class ContactBody(Protocol):
 
     @property
     def positions(self) -> NDArray[np.float64]:
-        """Node positions [m], shape [n, 3]; only read."""
+        """Positions of the nodes, or of the points that touch others [m], shape [n, 3] or [p, 3]; only read."""
+
+    @property
+    def carriers(self) -> sparse.csr_array | None:
+        """The matrix from nodes to the points that touch others, shape [p, n]; None where these are the nodes."""
 
     @property
     def velocities(self) -> NDArray[np.float64]:

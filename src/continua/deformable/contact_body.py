@@ -50,9 +50,15 @@ class DeformableContactBody:
         """Node velocities [m/s], shape [n, 3]."""
         return self._body._v
 
+    @property
+    def carriers(self) -> sparse.csr_array | None:
+        """The matrix from nodes to the points that touch others, shape [p, n]; None where these are the nodes."""
+        return self._body._surface.carriers
+
     def positions_after(self, V: NDArray[np.float64], dt: float) -> NDArray[np.float64]:
         """Return the node positions [m] after `dt` [s] with velocities V [n, 3]."""
-        return self.positions + dt * V
+        carriers = self.carriers
+        return self.positions + dt * (V if carriers is None else np.asarray(carriers @ V))
 
     @property
     def node_masses(self) -> NDArray[np.float64]:

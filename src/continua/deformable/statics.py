@@ -555,19 +555,25 @@ def _at_rest(
     if obstacles is None:
         return None
     nodes = body.contact_nodes
-    nodes = nodes[body._dirichlet.fixed[nodes] != 1]
+    carriers = body._surface.carriers
+    if carriers is None:
+        nodes = nodes[body._dirichlet.fixed[nodes] != 1]
+    else:
+        free = abs(carriers) @ (body._dirichlet.fixed != 1).astype(float)
+        nodes = nodes[free[nodes] > 0.0]
     time, margin = body._environment.time, _NEAR * body._size
 
     def find(x: NDArray[np.float64]) -> ConstraintRows:
         points = body._surface.contact_positions(x)[nodes]
         met = obstacles.query(points, time, 0.0).find_close(margin)
         node = nodes[met.point].astype(np.int64)
-        return contact_rows(
+        rows = contact_rows(
             met.normal,
             met.position,
             met.gap,
             soft_rows=node[:, None],
             key=met.collider.astype(np.int64) * 2**32 + node,
         )
+        return rows if carriers is None or not len(rows) else rows.transformed(carriers)
 
     return find

@@ -33,6 +33,7 @@ from continua.frames import EmbeddedSurface, readonly_copy
 from continua.linalg import AutoSolver
 from continua.mesh import TetMesh, TopologyChange, VolumeMesh, connected_pieces
 from continua.mesh.curved_boundary import GivenCoefficients
+from continua.mesh.subdomains import Subdomains
 from continua.solids.discretisation import Discretisation
 from continua.solids.elements.bernstein_geometry import BernsteinGeometry
 from continua.solids.elements.rest_shape import weighted_mass
@@ -186,6 +187,9 @@ def topology_state(body: SoftBody) -> dict[str, Any]:
         )
         state |= {f"topology_{name}": array for name, array in zip(_ARRAYS, arrays, strict=True)}
         state["topology_split"] = change.mesh.is_split
+        subdomains = getattr(change.mesh, "subdomains", None)
+        if subdomains is not None:
+            state |= subdomains.state()
     return state
 
 
@@ -216,7 +220,7 @@ def _target(body: SoftBody, state: Mapping[str, Any]) -> _Plan | None:
     given = state_arrays(state, {f"topology_{name}": None for name in _ARRAYS}, f"body '{body.name}'")
     points, cells, parents, weights, elements = (given[f"topology_{name}"] for name in _ARRAYS)
     start = InitialTopology.of(body) if body._initial is None else body._initial
-    if body._initial is not None and _same_mesh(body.mesh, points, cells):
+    if body._initial is not None and _same_mesh(body.mesh, points, cells) and _same_cuts(body.mesh, state):
         return None
     if points.ndim != 2 or points.shape[1] != 3 or cells.ndim != 2 or cells.shape[1] != start.mesh.WIDTH:
         raise InputError(f"the topology in the state of body '{body.name}' is not one of {start.mesh.NAME}")
@@ -224,6 +228,8 @@ def _target(body: SoftBody, state: Mapping[str, Any]) -> _Plan | None:
         raise InputError(f"the topology in the state of body '{body.name}' belongs to another mesh")
     mesh = start.mesh.child_mesh(np.array(points), np.array(cells), np.asarray(elements))
     mesh.is_split = bool(state.get("topology_split", False))
+    if "subdomain_cells" in state and isinstance(mesh, TetMesh):
+        mesh.set_subdomains(Subdomains.from_state(state, mesh))
     change = TopologyChange(start.mesh, mesh, np.asarray(parents), np.asarray(weights), np.asarray(elements))
     change.check()
     return _plan(body, start, change, None)[0]
@@ -238,6 +244,14 @@ def _same_mesh(mesh: VolumeMesh, points: Any, cells: Any) -> bool:
     if mesh.points is points and mesh.cells is cells:
         return True
     return np.array_equal(mesh.cells, cells) and np.array_equal(mesh.points, points)
+
+
+def _same_cuts(mesh: VolumeMesh, state: Mapping[str, Any]) -> bool:
+    """Return whether a mesh has the subdomains of a state."""
+    present = getattr(mesh, "subdomains", None)
+    if present is None or "subdomain_cells" not in state:
+        return present is None and "subdomain_cells" not in state
+    return all(np.array_equal(value, state[key]) for key, value in present.state().items())
 
 
 def _plan(
@@ -331,7 +345,11 @@ def _topology_key(body: SoftBody, mesh: VolumeMesh | None) -> int:
     """Return the number of a topology of the body: 0 is the initial one, equal meshes have equal numbers."""
     if mesh is None:
         return 0
-    digest = hashlib.sha256(mesh.points.tobytes() + mesh.cells.tobytes()).digest()
+    parts = [mesh.points.tobytes(), mesh.cells.tobytes()]
+    subdomains = getattr(mesh, "subdomains", None)
+    if subdomains is not None:
+        parts += [np.asarray(value).tobytes() for value in subdomains.state().values()]
+    digest = hashlib.sha256(b"".join(parts)).digest()
     known = body._topology_keys
     if digest not in known:
         known[digest] = 1 + max(known.values(), default=0)
@@ -481,8 +499,8 @@ def _keep_momentum(
         v: Its velocities before.
     """
     parents = transfer.element_parents
-    if len(parents) == elements.element_count:
-        return  # a split copies nodes and divides their mass among the copies
+    if len(parents) == elements.element_count or getattr(body.mesh, "subdomains", None) is not None:
+        return  # a split copies nodes and divides their mass among the copies; a cut divides the matter of elements
     labels = connected_pieces(body.mesh)
     cells = body._elements.elements
     center = body._node_mass @ body._x / body._node_mass.sum()

@@ -41,6 +41,7 @@ from continua.mesh import (
     refine_tets,
     split_faces,
 )
+from continua.registry import mesh_operation
 from continua.solids.derived_fields import State
 from continua.solids.discretisation import Discretisation
 from continua.solids.elements.factory import checked_order
@@ -331,6 +332,35 @@ class SoftBody(DeformableBody):
         self.apply_topology_change(change)
         return change
 
+    def cut(self, surface: Any, *, integration: str = "exact") -> TopologyChange:
+        """Cut the body along a surface through its elements, without remeshing; the parts then move on their own.
+
+        The surface lies in the undeformed body. Elements that it divides get an element for each side, and integrals
+        are over the matter of each alone. Inserting a cut changes nothing until forces open it; mass, momentum and
+        angular momentum are kept. A cut may end inside the body, cross earlier ones or meet them. It is for tetrahedra
+        of order 1. See `cutting.cut_tets` and docs/theory/cutting.md.
+
+        Args:
+            surface: A `cutting.CutSurface` (a plane, triangles, or a swept curve), or a `SurfaceMesh`.
+            integration: "exact" integrates over the matter of each part. "whole" gives each part of a divided element
+                the mass and the stiffness of the whole, as the virtual node algorithm does; all cuts of a body have
+                the same.
+        """
+        if not isinstance(self.mesh, TetMesh) or self.order != 1:
+            raise InputError(
+                f"{self._label('cut')}: only tetrahedra of order 1 are cut; this body has {self.mesh.NAME} of order "
+                f"{self.order}"
+            )
+        if self.incompressible or self._mean_volume:
+            raise InputError(
+                f"{self._label('cut')}: bodies with pressures, which are incompressible or average the change of volume, "
+                "are not cut; take a smaller Poisson's ratio or volumetric='full'"
+            )
+        choice(integration, "the integration of a cut", ("exact", "whole"))
+        change = mesh_operation("cut")(self.mesh, surface, integration == "whole")
+        self.apply_topology_change(change)
+        return change
+
     def apply_topology_change(self, change: TopologyChange) -> None:
         """Continue on another mesh, whose elements lie in those of the present one.
 
@@ -389,7 +419,7 @@ class SoftBody(DeformableBody):
             triangles=self.triangles,
             fields=BodyFields(computed, self._derived_fields.available(self._field_state()), fields),
             color=self.color,
-            skin=self._skin,
+            skin=self._surface.skin() if self._skin is None else self._skin,
             voxels=self.voxels,
             energy=MappingProxyType(self._energy()),
             contacts=ContactForces.at_nodes(positions, self._contact_force),

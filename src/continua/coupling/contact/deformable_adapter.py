@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from continua.contact_solver import ContactBody
 from continua.coupling.contact.island_kernels import column_sums
@@ -46,6 +47,11 @@ class DeformableAdapter:
     def row_count(self) -> int:
         """Number of its rows of V."""
         return self.body.row_count
+
+    @property
+    def carriers(self) -> sparse.csr_array | None:
+        """The matrix from nodes to the points that touch others, or None where these are the nodes."""
+        return self.body.carriers
 
     @property
     def velocities(self) -> NDArray[np.float64]:

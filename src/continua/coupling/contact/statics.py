@@ -19,6 +19,7 @@ from continua.contact_solver import ConstraintRows, join_rows, solve_contacts
 from continua.contact_solver.contact_body import StaticConstraints, StaticPotential
 from continua.coupling.contact.deformable_adapter import DeformableAdapter
 from continua.coupling.contact.surface_contacts import SurfaceContacts
+from continua.coupling.contact.surface_points import SurfacePoints
 from continua.deformable import StaticReport
 from continua.deformable.convergence import Convergence, ConvergenceTest
 from continua.deformable.incompressible import search_with_pressures
@@ -89,6 +90,8 @@ class _StaticContactSolve:
     ) -> None:
         self._surfaces, self._time = surfaces, time
         self.starts = np.cumsum([0] + [m.row_count for m in adapters])
+        self._points = SurfacePoints(adapters, self.starts)
+        self._carriers = [m.carriers for m in adapters]
         self.size = min(m.size for m in adapters)
         self.problems = [m.body.static_problem(colliders_for(m.number)) for m in adapters]
         self.total = _CombinedPotential([problem.potential for problem in self.problems], self.starts)
@@ -181,8 +184,8 @@ class _StaticContactSolve:
                 rows.key += int(start) * 2**33
                 parts.append(rows)
         places = self._contact_positions(positions)
-        found = self._surfaces.find_close(places, places, self._time, 1.0, self.starts[:-1])
-        return _without_friction(join_rows([*parts, found]))
+        found = self._surfaces.find_close(places, places, self._time, 1.0, self._points.first)
+        return _without_friction(join_rows([*parts, self._points.resolve(found)]))
 
     def _contact_positions(self, positions: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
         """Return where the nodes of each body touch others when the bodies are at these positions."""
@@ -210,9 +213,12 @@ class _StaticContactSolve:
             self._forces = dict(
                 zip(rows.key[active].tolist(), found.impulse[active, 0].tolist(), strict=True)
             )
-            ends = [own + s.velocities for own, s in zip(positions, systems, strict=True)]
-            crossed, _ = self._surfaces.find_crossings(positions, ends, self._time, 1.0, self.starts[:-1])
-            crossed = crossed.take(~np.isin(crossed.key, rows.key))
+            ends = [
+                own + (s.velocities if carriers is None else np.asarray(carriers @ s.velocities))
+                for own, s, carriers in zip(positions, systems, self._carriers, strict=True)
+            ]
+            crossed, _ = self._surfaces.find_crossings(positions, ends, self._time, 1.0, self._points.first)
+            crossed = self._points.resolve(crossed.take(~np.isin(crossed.key, rows.key)))
             if not len(crossed):
                 break
             rows = join_rows([rows, _without_friction(crossed)])

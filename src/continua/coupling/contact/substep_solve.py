@@ -24,6 +24,7 @@ from continua.coupling.contact.islands import find_islands, to_local_rows
 from continua.coupling.contact.rigid_adapter import RigidInstancesAdapter
 from continua.coupling.contact.rigid_surfaces import Poses
 from continua.coupling.contact.soft_rigid_detection import SoftRigidDetector, already_separated
+from continua.coupling.contact.surface_points import SurfacePoints
 from continua.linalg import SolveReport
 from continua.numerics.timers import timed
 from continua.rigid.coupled_subset import CoupledSubset
@@ -122,6 +123,7 @@ class ContactSubstep:
         if self.rigid is not None:
             self.group.append(self.rigid)
         self.starts = np.cumsum([0] + [body.row_count for body in self.group])
+        self.points = SurfacePoints(self.soft, self.starts)
         self.V = np.concatenate([body.velocities for body in self.group])
         self._start_velocities = self.V.copy()
         self.rows: ConstraintRows = EMPTY_ROWS
@@ -216,7 +218,7 @@ class ContactSubstep:
             parts.append(self.rigid.internal_constraint_rows(first))
         included = (row >= 0) | ~state.is_dynamic
         self._rigid_detector = SoftRigidDetector(
-            rigid_surfaces, self.soft, self.starts[: len(self.soft)].tolist(), row, included, self.dt
+            rigid_surfaces, self.soft, self.points.first.tolist(), row, included, self.dt
         )
         ends, end_poses = self._trial(self._start_velocities)
         parts.append(
@@ -240,7 +242,7 @@ class ContactSubstep:
         end, first = list(start), np.zeros(len(all_bodies), np.int64)
         for i, body in enumerate(self.soft):
             k = body.index
-            end[k], first[k] = body.positions_after(V[self._slice(i)], self.dt), self.starts[i]
+            end[k], first[k] = body.positions_after(V[self._slice(i)], self.dt), self.points.first[i]
         return start, end, first
 
     def _collider_rows(
@@ -257,7 +259,7 @@ class ContactSubstep:
             hits.normal,
             hits.position,
             hits.gap - self.soft[i].radius,
-            soft_rows=(self.starts[i] + node)[:, None],
+            soft_rows=(self.points.first[i] + node)[:, None],
             surface_velocity=hits.surface_velocity,
             friction=table.friction[number, other],
             restitution=table.restitution[number, other],
@@ -275,7 +277,7 @@ class ContactSubstep:
     def _add(self, rows: ConstraintRows) -> None:
         """Add contacts; those of the last step start from their forces."""
         if len(rows):
-            self.rows = join_rows([self.rows, rows])
+            self.rows = join_rows([self.rows, self.points.resolve(rows)])
             self.force = np.concatenate([self.force, self.driver.warm_start_forces(rows.key)])
 
     def _violated_contacts(self, requests: Mapping[int, VelocitySystem]) -> NDArray[np.bool_]:
@@ -308,12 +310,12 @@ class ContactSubstep:
                 continue
             body = self.soft[i]
             _, points = body.candidate_nodes
-            v = self.V[self._slice(i)][nodes]
+            v = self.points.extended(self.V)[self.points.first[i] + nodes]
             hits = query.find_crossings(points + self.dt * v, PENETRATION_TOLERANCE * body.size)
             if not len(hits):
                 continue
             other = self.stepper.collider_number(hits.collider.astype(np.int64))
-            free = requests[i].fixed[nodes[hits.point]] != 1
+            free = self.points.is_free(i, nodes[hits.point], requests[i].fixed)
             free &= ~np.isin(self._node_keys(i, nodes[hits.point], other), violated)
             hits = ColliderContacts(*(column[free] for column in hits))
             parts.append(self._collider_rows(i, nodes, hits, round_))
@@ -321,14 +323,18 @@ class ContactSubstep:
         if self._rigid_detector is not None:
             ends, end_poses = self._trial(self.V)
             held = [
-                requests[i].fixed == 1 if i in requests else np.ones(body.row_count, np.bool_)
+                ~self.points.is_free(i, np.arange(len(body.positions)), requests[i].fixed)
+                if i in requests
+                else np.ones(len(body.positions), np.bool_)
                 for i, body in enumerate(self.soft)
             ]
             depths = [PENETRATION_TOLERANCE * body.size for body in self.soft]
             parts.append(
-                self._rigid_detector.find_crossings(ends, end_poses, depths, held, self.V, self.rows, round_)
+                self._rigid_detector.find_crossings(
+                    ends, end_poses, depths, held, self.points.extended(self.V), self.rows, round_
+                )
             )
-        return join_rows(parts)
+        return self.points.resolve(join_rows(parts))
 
     def _correct_joints(self, requests: Mapping[int, VelocitySystem], round_: int) -> bool:
         """Correct joints for their pose at the end with V, and limit motors; returns whether anything changed."""
