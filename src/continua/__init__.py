@@ -142,6 +142,7 @@ _LAZY_EXPORTS = {
     "continua.rigid": ("RigidBody", "RigidInstances", "joints"),
     "continua.scene": ("Scene", "load_scene"),
     "continua.solids": ("Plasticity", "SoftBody"),
+    "continua.springs": ("Springs",),
     "continua.sph": (
         "DFSPH",
         "IISPH",
@@ -227,6 +228,7 @@ __all__ = [
     "SoftBody",
     "Sphere",
     "SplineHyperelastic",
+    "Springs",
     "StVenantKirchhoff",
     "StableNeoHookean",
     "StepReport",
