@@ -142,7 +142,7 @@ _LAZY_EXPORTS = {
     "continua.rigid": ("RigidBody", "RigidInstances", "joints"),
     "continua.scene": ("Scene", "load_scene"),
     "continua.solids": ("Plasticity", "SoftBody"),
-    "continua.springs": ("Springs",),
+    "continua.springs": ("PositionBased", "Springs"),
     "continua.sph": (
         "DFSPH",
         "IISPH",
@@ -216,6 +216,7 @@ __all__ = [
     "Plane",
     "Plasticity",
     "Polygon",
+    "PositionBased",
     "QuadMesh",
     "RigidBody",
     "RigidInstances",

@@ -349,7 +349,8 @@ class ForceStepper(ConditionallyStableStepper):
             self.positions = state.x + dt * mean
             self.velocities = v + (mean - free)
             self._reaction -= contact.impulse / dt
-            yield from self.project_contacts(state, step, self.velocities)
+            if contact.needs_projection:
+                yield from self.project_contacts(state, step, self.velocities)
         count = 0 if contact is None else contact.count
         residual = min(answer.report.residual, 0.0)
         report = SolveReport(0, residual, True, warnings=self._warnings(dt))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 from types import MappingProxyType
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -130,7 +130,7 @@ class SpringNetwork(ShortRepr, KeepsReadOnlyArrays):
             regions[key] = np.concatenate([regions.get(key, np.zeros(0, np.int32)), members + m]).astype(
                 np.int32
             )
-        tables = {
+        tables: dict[str, Any] = {
             key: np.concatenate([getattr(self, key), getattr(other, key) + n])
             for key in ("springs", "bends", "hinges", "tets", "triangles")
         }
@@ -272,9 +272,9 @@ def lattice(size: ArrayLike, cells: tuple[int, int, int]) -> SpringNetwork:
     for order in ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)):  # Kuhn's six
         path = [(0, 0, 0)]
         for axis in order:
-            step = list(path[-1])
-            step[axis] = 1
-            path.append((step[0], step[1], step[2]))
+            corner_of = list(path[-1])
+            corner_of[axis] = 1
+            path.append((corner_of[0], corner_of[1], corner_of[2]))
         tets.append(np.stack([corner[p] for p in path], axis=1))
     table = np.concatenate(tets)
     mesh = TetMesh(points, table)
@@ -288,8 +288,8 @@ def network_of(given: object, springs: ArrayLike | None = None) -> SpringNetwork
     if isinstance(given, SpringNetwork):
         if springs is None:
             return given
-        return replace(given, springs=whole_numbers(springs, "the springs of a body", (None, 2)))
-    explicit = None if springs is None else whole_numbers(springs, "the springs of a body", (None, 2))
+        return replace(given, springs=_pairs(springs))
+    explicit = None if springs is None else _pairs(springs)
     if isinstance(given, TetMesh):
         edges = given.edges if explicit is None else explicit
         return SpringNetwork(
@@ -313,3 +313,11 @@ def network_of(given: object, springs: ArrayLike | None = None) -> SpringNetwork
             "as springs.line(...) or springs.lattice(...)"
         )
     return SpringNetwork(array(given, "the points of a body", (None, 3)), explicit)
+
+
+def _pairs(springs: ArrayLike) -> NDArray[np.int32]:
+    """Return explicit springs as pairs of nodes [m, 2]."""
+    table = whole_numbers(springs, "the springs of a body", (None, 2))
+    if len(table) and not (table.min() >= 0 and table.max() < 2**31):
+        raise InputError("the springs of a body must be pairs of node numbers from 0")
+    return table.astype(np.int32)

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.contact_solver.contact_body import ContactSurface
 from continua.deformable.boundary_conditions.boundary_faces import BoundaryFaces
 from continua.environment import Wind
 from continua.errors import InputError
 from continua.springs.network import SpringNetwork
 from continua.validation import array, number
 
-__all__ = ["air_drag", "node_masses", "sheet_faces"]
+if TYPE_CHECKING:
+    from continua.deformable.deformable_body import DeformableBody
+
+__all__ = ["air_drag", "node_masses", "open_surface", "sheet_faces", "without_wind"]
 
 DRAG_COEFFICIENT = 1.2
 """Drag coefficient of a cylinder across the wind."""
@@ -66,3 +73,39 @@ def air_drag(
     for axis in range(3):
         for ends in (i, j):
             force[:, axis] += np.bincount(ends, weights=half[:, axis], minlength=len(x))
+
+
+@contextmanager
+def without_wind(body: DeformableBody) -> Iterator[Wind | None]:
+    """Take the wind away from a body of lines, which have no faces, for the time in which loads are collected.
+
+    Returns the wind, or None if there is none.
+    """
+    around = body._environment
+    if around.wind is None:
+        yield None
+        return
+    body._environment = replace(around, wind=None)
+    try:
+        yield around.wind
+    finally:
+        body._environment = around
+
+
+def open_surface(network: SpringNetwork, radius: float, whole: bool = True) -> ContactSurface:
+    """Return the surface with which ropes, nets and sheets touch others; nodes alone if the network may tear.
+
+    Args:
+        network: The network.
+        radius: Radius of ropes, half of the thickness of sheets [m].
+        whole: Whether the network stays whole.
+    """
+    none = np.zeros((0, 3), np.int32)
+    triangles = network.triangles if whole else none
+    edges = vertices = None
+    if not len(triangles):
+        edges = network.springs if whole else np.zeros((0, 2), np.int32)
+        vertices = np.arange(network.node_count, dtype=np.int32)
+    return ContactSurface(
+        network.points, triangles, two_sided=True, thickness=2.0 * radius, edges=edges, vertices=vertices
+    )

@@ -133,7 +133,7 @@ class SpringElements:
     # --- constants ----------------------------------------------------------------------------------------
 
     def set_law(self, law: Any, constants: NDArray[np.float64]) -> None:
-        """Set stiffness, damping and rest length of every spring, [m, 3]; and those of bending and volume from `law`."""
+        """Set stiffness, damping and rest length of every spring, [m, 3]; bending and volume are of the law."""
         self.k[:], self.c[:], self.length[:] = constants.T
         self.bend_k[:] = law.bending * self._bend_unit
         self.volume_k[:] = law.volume_stiffness / np.maximum(np.abs(self._rest_volume), 1e-300)
@@ -154,7 +154,7 @@ class SpringElements:
     def add_forces(
         self, x: NDArray[np.float64], v: NDArray[np.float64], out: NDArray[np.float64], damped: bool
     ) -> None:
-        """Add the forces [N] at positions x and velocities v to `out` [n, 3], with damping along the springs or without.
+        """Add the forces [N] at positions x and velocities v to `out` [n, 3]; `damped` includes damping along springs.
 
         Few springs are computed one after the other, many node by node, each at both of its ends: results agree to
         rounding.
@@ -297,17 +297,14 @@ class SpringDamper:
         self._S = np.zeros_like(elements._S)
         self._none = np.zeros(elements.pattern.block_count)
         self._no_volume = np.zeros_like(elements.volume_k)
-
-    @property
-    def time(self) -> float:
-        """Largest ratio of damping to stiffness of a spring [s]."""
-        e = self._elements
-        stiff = e.k > 0.0
-        return float((e.c[stiff] / e.k[stiff]).max(initial=0.0))
+        self.time = 0.0
 
     def set_constants(self, constants: NDArray[np.float64], time: float) -> None:
-        """Damp by the damping of the springs."""
+        """Damp by the damping of the springs, see `SpringElements.set_law` for the constants."""
         self._by_stiffness = False
+        k, c = constants[:, 0], constants[:, 1]
+        stiff = k > 0.0
+        self.time = float((c[stiff] / k[stiff]).max(initial=0.0))
 
     def set_law(self, law: Any, constants: NDArray[np.float64]) -> None:
         """Damp by the stiffness along the springs."""

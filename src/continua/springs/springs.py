@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.contact_solver.contact_body import ContactSurface
 from continua.deformable.boundary_surface import BoundarySurface
-from continua.deformable.damping import RotatedDamping, split_damping
+from continua.deformable.damping import Damper, RotatedDamping, split_damping
 from continua.deformable.deformable_body import DeformableBody
 from continua.deformable.integrators import ImplicitEuler, Integrator, Newmark, Stepper
 from continua.errors import InputError
@@ -27,7 +27,7 @@ from continua.springs.explicit_methods import (
     Verlet,
 )
 from continua.springs.network import SpringNetwork, network_of
-from continua.springs.particles import air_drag, node_masses, sheet_faces
+from continua.springs.particles import air_drag, node_masses, open_surface, sheet_faces, without_wind
 from continua.springs.spring_elements import SpringDamper, SpringElements
 from continua.springs.tearing import remaining_cells
 from continua.validation import array, choice, instances_of, number
@@ -140,7 +140,8 @@ class Springs(DeformableBody):
             else:
                 integrator = kind()
         self._set_options(name, friction, restitution, color, integrator, newton)
-        self.network = self.mesh = network_of(network, springs)  # type: ignore[assignment]
+        self.network = network_of(network, springs)
+        self.mesh = self.network  # type: ignore[assignment]
         m = self.network.element_count
         if not m:
             raise InputError(f"the body '{self.name}' has no springs; give it some")
@@ -335,7 +336,8 @@ class Springs(DeformableBody):
     @property
     def _law(self) -> SpringLaw:
         law: Any = self._materials.law
-        return law  # type: ignore[no-any-return]
+        assert isinstance(law, SpringLaw)
+        return law
 
     def _constants(self) -> NDArray[np.float64]:
         whole = self._torn == 0
@@ -347,13 +349,12 @@ class Springs(DeformableBody):
         self._stepper.damper = self._damper_now()
         self._update_materials()
 
-    def _damper_now(self) -> SpringDamper | None:
+    def _damper_now(self) -> Damper | None:
         """Return the damper along the springs, or None if none is damped."""
         if not self._spring_damping.any():
             return None
         if self._damper is None:
             self._damper = SpringDamper(self._springs)
-        assert isinstance(self._damper, SpringDamper)
         return self._damper
 
     def _set_damping(self, damping: ArrayLike | RotatedDamping) -> None:
@@ -385,23 +386,16 @@ class Springs(DeformableBody):
         if len(self.network.triangles):
             super()._collect_forces(x, v, force, time)
             return
-        around = self._environment
-        calm = replace(around, wind=None) if around.wind is not None else around
-        self._environment = calm  # wind acts on faces, which lines do not have
-        try:
+        with without_wind(self) as wind:
             super()._collect_forces(x, v, force, time)
-        finally:
-            self._environment = around
-        if around.wind is not None:
-            now = around.time if time is None else time
-            air_drag(self.network.springs, x, v, self.radius, around.wind, now, force)
+        if wind is not None:
+            now = self._environment.time if time is None else time
+            air_drag(self.network.springs, x, v, self.radius, wind, now, force)
 
     def _contact_surface(self) -> ContactSurface:
-        network = self.network
-        if network.closed and self.tear_strain is None:
+        if self.network.closed and self.tear_strain is None:
             return super()._contact_surface()
-        triangles = network.triangles if self.tear_strain is None else np.zeros((0, 3), np.int32)
-        return ContactSurface(network.points, triangles, two_sided=True, thickness=2.0 * self.radius)
+        return open_surface(self.network, self.radius, self.tear_strain is None)
 
     def _advance_material(self, dt: float) -> None:
         """Let springs flow and tear after a substep of `dt` [s]."""
