@@ -148,6 +148,7 @@ _LAZY_EXPORTS = {
     "continua.scene": ("Scene", "load_scene"),
     "continua.shells": ("Bending", "Cloth", "SheetMesh"),
     "continua.solids": ("Plasticity", "SoftBody"),
+    "continua.springs": ("PositionBased", "Springs"),
     "continua.sph": (
         "DFSPH",
         "IISPH",
@@ -224,6 +225,7 @@ __all__ = [
     "Plane",
     "Plasticity",
     "Polygon",
+    "PositionBased",
     "QuadMesh",
     "RigidBody",
     "RigidInstances",
@@ -237,6 +239,7 @@ __all__ = [
     "SoftBody",
     "Sphere",
     "SplineHyperelastic",
+    "Springs",
     "StVenantKirchhoff",
     "StableNeoHookean",
     "StepReport",

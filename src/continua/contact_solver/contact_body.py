@@ -44,6 +44,8 @@ class ContactSurface(ShortRepr):
         thickness: Thickness of the matter around a two-sided surface [m], half of it on either side.
         pieces: The piece to which each triangle belongs, numbered from 0, shape [k]; None is one piece. Pieces share
             no nodes, and touch each other like separate bodies.
+        edges: Edges of a body without triangles, such as a rope, shape [e, 2]; None uses those of the triangles.
+        vertices: Nodes of such a body that touch others, shape [s]; None uses those of triangles and edges.
     """
 
     rest: NDArray[np.float64]
@@ -51,6 +53,8 @@ class ContactSurface(ShortRepr):
     two_sided: bool = False
     thickness: float = 0.0
     pieces: NDArray[np.int32] | None = None
+    edges: NDArray[np.int32] | None = None
+    vertices: NDArray[np.int32] | None = None
 
     @property
     def piece_count(self) -> int:

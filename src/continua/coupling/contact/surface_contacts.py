@@ -77,6 +77,8 @@ class SurfaceBody:
         two_sided: Whether others touch it from both sides; see `ContactSurface`.
         thickness: Thickness of the matter around a two-sided surface [m].
         pieces: The piece of each triangle, shape [k]; None is one piece.
+        edges: Edges of a body without triangles, see `ContactSurface`.
+        vertices: Nodes of such a body that touch others.
     """
 
     name: str
@@ -87,6 +89,8 @@ class SurfaceBody:
     two_sided: bool = False
     thickness: float = 0.0
     pieces: NDArray[np.int32] | None = None
+    edges: NDArray[np.int32] | None = None
+    vertices: NDArray[np.int32] | None = None
 
     @classmethod
     def of(cls, name: str, surface: ContactSurface, number: int) -> SurfaceBody:
@@ -99,6 +103,8 @@ class SurfaceBody:
             two_sided=surface.two_sided,
             thickness=surface.thickness,
             pieces=surface.pieces,
+            edges=surface.edges,
+            vertices=surface.vertices,
         )
 
     def collision_surfaces(
@@ -110,6 +116,8 @@ class SurfaceBody:
             return CollisionSurface(
                 rest,
                 triangles,
+                self.edges,
+                self.vertices,
                 radius=0.5 * self.thickness,
                 name=self.name,
                 self_collision=self_collision,
@@ -456,7 +464,8 @@ class SurfaceContacts:
         """Return the pairs of surfaces of bodies of which one is partly inside the other."""
         parts = np.split(x, self.mesh.first[1:-1])[: len(self.body_of_surface)]
         boxes = [np.concatenate([own.min(axis=0), own.max(axis=0)]) for own in parts]
-        meshes = [self._surface_mesh(i, x) for i in range(len(boxes))]
+        solid = [len(self.mesh.surfaces[i].triangles) > 0 for i in range(len(boxes))]  # ropes enclose nothing
+        meshes = [self._surface_mesh(i, x) if solid[i] else None for i in range(len(boxes))]
         distances: dict[int, ExactDistance] = {}
         nested = set()
         for i, one in enumerate(boxes):
@@ -466,6 +475,8 @@ class SurfaceContacts:
                     or (one[3:] < other[:3]).any()
                     or (one[:3] > other[3:]).any()
                 ):
+                    continue
+                if not (solid[i] and solid[j]):
                     continue
                 if self._is_inside(j, i, meshes, distances) or self._is_inside(i, j, meshes, distances):
                     nested.add((j, i))
@@ -478,10 +489,11 @@ class SurfaceContacts:
         return SurfaceMesh(x[first[i] : first[i + 1]][used], triangles.reshape(-1, 3))
 
     def _is_inside(
-        self, i: int, j: int, meshes: Sequence[SurfaceMesh], distances: dict[int, ExactDistance]
+        self, i: int, j: int, meshes: Sequence[SurfaceMesh | None], distances: dict[int, ExactDistance]
     ) -> bool:
         """Return whether points just below surface i lie inside surface j; `distances` are those made before."""
         one, other = meshes[i], meshes[j]
+        assert one is not None and other is not None
         if (one.bounds[1] < other.bounds[0]).any() or (one.bounds[0] > other.bounds[1]).any():
             return False
         if self.mesh.surfaces[j].two_sided or not (other.is_closed and other.volume > 0.0):
