@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from continua.numerics import get_threads, set_threads
     from continua.rigid import RigidBody, RigidInstances, joints
     from continua.scene import Scene, load_scene
+    from continua.shells import Bending, Cloth, SheetMesh
     from continua.solids import Plasticity, SoftBody
     from continua.sph import (
         DFSPH,
@@ -114,8 +115,10 @@ _LAZY_EXPORTS = {
     ),
     "continua.geometry": (
         "AnimatedMeshShape",
+        "Bending",
         "Box",
         "Capsule",
+        "Cloth",
         "Cylinder",
         "Gear",
         "MeshShape",
@@ -141,6 +144,7 @@ _LAZY_EXPORTS = {
     "continua.numerics": ("get_threads", "set_threads"),
     "continua.rigid": ("RigidBody", "RigidInstances", "joints"),
     "continua.scene": ("Scene", "load_scene"),
+    "continua.shells": ("Bending", "Cloth", "SheetMesh"),
     "continua.solids": ("Plasticity", "SoftBody"),
     "continua.sph": (
         "DFSPH",
@@ -169,10 +173,12 @@ __all__ = [
     "PCG",
     "PCISPH",
     "AnimatedMeshShape",
+    "Bending",
     "BodyFrame",
     "BoundaryParticles",
     "Box",
     "Capsule",
+    "Cloth",
     "Contact",
     "ContactForces",
     "ContinuaError",
@@ -222,6 +228,7 @@ __all__ = [
     "RunInfo",
     "Scene",
     "SemiImplicit",
+    "SheetMesh",
     "Sink",
     "Smoke",
     "SoftBody",

@@ -1,0 +1,8 @@
+"""Cloth and thin sheets: triangles in space that stretch in their plane and bend at their edges."""
+
+from continua.shells.bending import Bending
+from continua.shells.cloth import Cloth
+from continua.shells.fields import CLOTH_FIELDS
+from continua.shells.sheet_mesh import SheetMesh
+
+__all__ = ["CLOTH_FIELDS", "Bending", "Cloth", "SheetMesh"]

@@ -1,0 +1,171 @@
+"""Bending of cloth: hinges between adjacent triangles, and bending that is linear in the positions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from continua.linalg import BlockPattern
+from continua.shells import assembly_kernels, hinge_kernels
+from continua.shells.sheet_mesh import SheetMesh
+from continua.validation import choice, number
+
+__all__ = ["Bending", "HingeBending", "QuadraticBending", "flexural_stiffness", "hinge_angles"]
+
+PARALLEL_FROM = 3000
+"""Hinges from which a pass over all of them is worth a parallel region."""
+
+
+@dataclass(frozen=True)
+class Bending:
+    """How a sheet resists bending.
+
+    Attributes:
+        stiffness: Flexural stiffness D [N m], the moment per length and curvature; None is that of the material and the
+            thickness, E h^3 / (12 (1 - nu^2)). Woven fabrics are far more flexible than that: 1e-6 to 1e-4 N m.
+        model: "hinge": the moment of two adjacent triangles grows with the angle between them. "quadratic": forces are
+            linear in the positions, which is exact for inextensible sheets up to moderate folds and faster; the sheet
+            is flat at rest (Bergou et al. 2006).
+        rest: "mesh": the sheet keeps the angles of its mesh; "flat": it is flat at rest, whatever the mesh.
+    """
+
+    stiffness: float | None = None
+    model: str = "hinge"
+    rest: str = "mesh"
+
+    def __post_init__(self) -> None:
+        if self.stiffness is not None:
+            number(self.stiffness, "the stiffness of bending", low=0.0, unit="N m")
+        choice(self.model, "the model of bending", ("hinge", "quadratic"))
+        choice(self.rest, "the rest shape of bending", ("mesh", "flat"))
+
+
+def flexural_stiffness(constants: NDArray[np.float64], thickness: float) -> NDArray[np.float64]:
+    """Return D = E h^3 / (12 (1 - nu^2)) [N m] of Lame's constants [m, k] and a thickness [m], shape [m]."""
+    lam, mu = constants[:, 0], constants[:, 1]
+    total = lam + 2.0 * mu
+    modulus = np.where(total > 0.0, 4.0 * mu * (lam + mu) / np.where(total > 0.0, total, 1.0), 0.0)
+    return thickness**3 / 12.0 * modulus
+
+
+def hinge_angles(mesh: SheetMesh, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the angles of the hinges [rad] at positions x, shape [h]; zero is flat."""
+    result = np.zeros(len(mesh.hinges))
+    parallel = len(result) >= PARALLEL_FROM
+    hinge_kernels.angles.variant(parallel)(np.ascontiguousarray(x), mesh.hinges, result)
+    return result
+
+
+def _hinge_factors(mesh: SheetMesh) -> NDArray[np.float64]:
+    """Return |e|^2 / (A_1 + A_2) of every hinge at rest.
+
+    With it the energy k theta^2 / 2, summed over the hinges of regular triangles, is D kappa^2 / 2 per area for a
+    cylinder of curvature kappa in any direction, if k is D times this factor.
+    """
+    points, hinges = mesh.points, mesh.hinges
+    edge = points[hinges[:, 2]] - points[hinges[:, 1]]
+    area = mesh.areas[mesh.hinge_triangles].sum(axis=1)
+    factors: NDArray[np.float64] = np.einsum("hi,hi->h", edge, edge) / area
+    return factors
+
+
+class HingeBending:
+    """Hinges with an energy of the angle between two triangles; see `hinge_kernels`.
+
+    Attributes:
+        stiffness: k of each hinge [N m], shape [h].
+        half_sine: Sine of half the rest angle, shape [h].
+        records: See `hinge_kernels`, shape [h, 16].
+    """
+
+    linear: None = None
+    linear_force: None = None
+
+    def __init__(self, mesh: SheetMesh, bending: Bending) -> None:
+        self._mesh = mesh
+        self.hinges = mesh.hinges
+        count = len(self.hinges)
+        self.parallel = count >= PARALLEL_FROM
+        self._factors = _hinge_factors(mesh)
+        self.stiffness = np.zeros(count)
+        self.half_sine = np.zeros(count)
+        if bending.rest == "mesh":
+            self.half_sine[:] = np.sin(0.5 * hinge_angles(mesh, mesh.points))
+        self.records = np.zeros((count, hinge_kernels.RECORD))
+        self._partial = np.zeros(max(1, count // 1024))
+
+    def set_stiffness(self, flexural: NDArray[np.float64]) -> None:
+        """Set the flexural stiffness D of every triangle [N m], shape [m]."""
+        self.stiffness[:] = self._factors * flexural[self._mesh.hinge_triangles].mean(axis=1)
+
+    def update(self, x: NDArray[np.float64]) -> None:
+        """Recompute angles and moments for positions x."""
+        hinge_kernels.records.variant(self.parallel)(
+            x, self.hinges, self.stiffness, self.half_sine, self.records
+        )
+
+    def energy(self) -> float:
+        """Return the energy [J], as of the last update."""
+        assembly_kernels.sum_energies.variant(self.parallel)(self.records, 14, self._partial)
+        return float(self._partial.sum())
+
+
+class QuadraticBending:
+    """Bending with a constant stiffness: k |sum_a w_a x_a|^2 / 2 of each hinge.
+
+    The weights w are the derivatives of its angle at rest. For triangles that do not stretch
+    |sum_a w_a x_a| = 2 sin(theta/2) (Bergou et al. 2006).
+
+    Attributes:
+        linear: Scalar stiffness of every block of the pattern [N/m].
+        linear_force: Force on the nodes [N], shape [n, 3].
+    """
+
+    records: None = None
+
+    def __init__(self, mesh: SheetMesh, pattern: BlockPattern) -> None:
+        self._mesh, self._pattern = mesh, pattern
+        self._factors = _hinge_factors(mesh)
+        self._weights = _flat_weights(mesh)
+        hinges = mesh.hinges.astype(np.int64)
+        n = mesh.node_count
+        rows = np.repeat(hinges, 4, axis=1).ravel()
+        columns = np.tile(hinges, (1, 4)).ravel()
+        keys = np.repeat(np.arange(n, dtype=np.int64), np.diff(pattern.indptr)) * n + pattern.indices
+        self._blocks = np.searchsorted(keys, rows * n + columns)
+        self.linear = np.zeros(pattern.block_count)
+        self.linear_force = np.zeros((n, 3))
+        self._energy = 0.0
+
+    def set_stiffness(self, flexural: NDArray[np.float64]) -> None:
+        """Set the flexural stiffness D of every triangle [N m], shape [m]."""
+        k = self._factors * flexural[self._mesh.hinge_triangles].mean(axis=1)
+        tables = k[:, None, None] * self._weights[:, :, None] * self._weights[:, None, :]
+        self.linear[:] = np.bincount(self._blocks, tables.ravel(), minlength=len(self.linear))
+
+    def update(self, x: NDArray[np.float64]) -> None:
+        """Recompute the forces for positions x."""
+        p = self._pattern
+        assembly_kernels.linear_forces.variant(p.parallel)(
+            p.indptr, p.indices, self.linear, x, self.linear_force
+        )
+        self._energy = 0.5 * float(np.vdot(x - x[0], self.linear_force))
+
+    def energy(self) -> float:
+        """Return the energy [J], as of the last update."""
+        return self._energy
+
+
+def _flat_weights(mesh: SheetMesh) -> NDArray[np.float64]:
+    """Return the derivatives of the angles along the normal, of hinges unfolded into a plane, shape [h, 4] [1/m]."""
+    i, j, k, l = (mesh.points[mesh.hinges[:, c]] for c in range(4))
+    edge = k - j
+    square = np.einsum("hi,hi->h", edge, edge)
+    length = np.sqrt(square)
+    area = 2.0 * mesh.areas[mesh.hinge_triangles]
+    p, q = length / area[:, 0], length / area[:, 1]
+    s = np.einsum("hi,hi->h", i - j, edge) / square
+    t = np.einsum("hi,hi->h", l - j, edge) / square
+    return np.stack([p, (s - 1.0) * p + (t - 1.0) * q, -(s * p + t * q), q], axis=1)

@@ -1,0 +1,214 @@
+"""Cloth: a sheet that stretches, bends and touches others from both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from continua.contact_solver.contact_body import ContactSurface
+from continua.deformable.boundary_conditions.boundary_faces import BoundaryFaces
+from continua.deformable.boundary_surface import BoundarySurface
+from continua.deformable.contact_body import connected_pieces
+from continua.deformable.damping import RotatedDamping
+from continua.deformable.deformable_body import DeformableBody
+from continua.deformable.element_materials import ElementMaterials, checked_parts
+from continua.deformable.integrators import Integrator
+from continua.deformable.selection import Where
+from continua.errors import InputError
+from continua.frames import BodyFields, BodyFrame, ContactForces, Field, readonly_copy
+from continua.linalg import LinearSolver
+from continua.materials import Law, StVenantKirchhoff
+from continua.mesh import SurfaceMesh, Topology
+from continua.shells.bending import Bending
+from continua.shells.cloth_elements import ClothElements
+from continua.shells.faces import sheet_faces
+from continua.shells.fields import cloth_field, lazy_fields, vtk_stress
+from continua.shells.sheet_mesh import SheetMesh
+from continua.validation import array, choice, instance_of, instances_of, number
+
+__all__ = ["Cloth"]
+
+
+class Cloth(DeformableBody):
+    """A sheet of cloth: triangles that stretch in their plane, and hinges between them that bend.
+
+    Args:
+        mesh: The sheet at rest, an open or closed surface.
+        material: The law in the plane, under plane stress, and its constants; `density` is per volume.
+        thickness: Thickness [m]. Layers in contact keep this distance.
+        bending: How it bends; None is the stiffness of the material and the thickness.
+        parts: Parts with other constants, as pairs of a selection of triangles and a material of the same law.
+        name: Name in the world; without one a world takes the name of the caller's variable.
+        mass: "lumped" (diagonal, the default) or "consistent".
+        damping: Rayleigh damping (alpha [1/s], beta [s]): C = alpha M + beta K.
+        friction: Coulomb's coefficient of the body's contacts; None takes the world's, see `Contact`.
+        restitution: Coefficient of restitution; None takes the world's.
+        integrator: The time integrator: `ImplicitEuler()` (the default), `Newmark()`, `Explicit()` or
+            `SemiImplicit()`, or its name with its default constants.
+        newton: Maximum number of Newton iterations per step of an integrator given by name.
+        solver: The linear solver, or its name with its default options; None or "auto" chooses one.
+        color: RGB in 0..1 for plain pictures.
+        paint: A scalar field that moves with the sheet: one number per node, or a function of the rest positions.
+    """
+
+    def __init__(
+        self,
+        mesh: SurfaceMesh | SheetMesh,
+        material: Law | None = None,
+        *,
+        thickness: float | None = None,
+        bending: Bending | None = None,
+        parts: Sequence[tuple[Where, Law]] = (),
+        name: str | None = None,
+        mass: str = "lumped",
+        damping: ArrayLike | RotatedDamping = (0.0, 0.0),
+        friction: float | None = None,
+        restitution: float | None = None,
+        integrator: Integrator | str = "implicit_euler",
+        newton: int | None = None,
+        solver: LinearSolver | str | None = None,
+        color: tuple[float, float, float] | None = None,
+        paint: Callable[[NDArray[np.float64]], ArrayLike] | ArrayLike | None = None,
+    ) -> None:
+        self._set_options(name, friction, restitution, color, integrator, newton)
+        law = _checked_law(material, self.name)
+        checked_parts(law, parts)
+        self.bending = Bending() if bending is None else instance_of(bending, Bending, "the bending of cloth")
+        self._mass_lumped = choice(mass, "mass", ("consistent", "lumped")) == "lumped"
+        self._uv, self._texture = getattr(mesh, "uv", None), getattr(mesh, "texture", None)
+        self.mesh = _checked_sheet(mesh, thickness, self.name)
+        self._elements = ClothElements(self.mesh, self.bending)
+        self._surface = BoundarySurface(self._elements)
+        self._element_size = float(np.sqrt(4.0 / np.sqrt(3.0) * self.mesh.areas.mean()))
+        given = paint(self.mesh.points.copy()) if callable(paint) else paint
+        self._paint = (
+            None
+            if given is None
+            else readonly_copy(array(given, "paint, one number for each node,", (self.mesh.node_count,)))
+        )
+        self._start(ElementMaterials(self.mesh, law, parts, self.name), solver, damping)
+
+    # --- properties -------------------------------------------------------------------------------------
+
+    mesh: SheetMesh
+    _elements: ClothElements
+
+    @property
+    def topology(self) -> Topology:
+        """The mesh and its version."""
+        return Topology(self.mesh, 0)
+
+    @property
+    def thickness(self) -> float:
+        """Thickness [m]."""
+        return self.mesh.thickness
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was repaired or remarkable when the mesh was made, one sentence each."""
+        return self.mesh.notes
+
+    def geometry_bytes(self) -> bytes:
+        """Return the mesh as bytes; a run may only be resumed with the same."""
+        return self.mesh.points.tobytes() + self.mesh.cells.tobytes()
+
+    # --- the body in a world ------------------------------------------------------------------------------
+
+    def field(self, name: str) -> Field:
+        """Return a derived field of the triangles: one of `shells.CLOTH_FIELDS`, such as "stretch"."""
+        return cloth_field(self._elements, self._x.copy(), name)
+
+    def inverted_elements(self) -> NDArray[np.int32]:
+        """Return no elements: triangles in space do not invert."""
+        return np.zeros(0, np.int32)
+
+    def frame(self, fields: Iterable[str] = ()) -> BodyFrame:
+        """Return an immutable snapshot; `fields` are those of `shells.CLOTH_FIELDS` that files include as well."""
+        fields = instances_of(fields, str, "the fields of a frame", "a name")
+        self._elements.update(self._x)
+        rest = self._read_only("rest positions", self._elements.rest_positions)
+        positions = readonly_copy(self._x)
+        stress = vtk_stress(self._elements.membrane.stress(self._x))
+        computed = {
+            "displacement": Field(readonly_copy(positions - rest), "m"),
+            "velocity": Field(readonly_copy(self._v), "m/s"),
+            "von_mises": Field(readonly_copy(self._elements.von_mises()), "Pa"),
+            "contact_force": Field(readonly_copy(self._contact_force), "N"),
+        }
+        if self._paint is not None:
+            computed["paint"] = Field(self._paint, "")
+        return BodyFrame(
+            name=self.name,
+            kind="cloth",
+            positions=positions,
+            rest_positions=rest,
+            cells=MappingProxyType(self._elements.cells()),
+            triangles=self.triangles,
+            fields=BodyFields(computed, lazy_fields(self._elements, positions, stress), fields),
+            color=self.color,
+            energy=MappingProxyType(self._energy()),
+            contacts=ContactForces.at_nodes(positions, self._contact_force),
+            uv=self._uv,
+            texture=self._texture,
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"Cloth({self.name!r}, {self.element_count} triangles, {self.node_count} nodes, "
+            f"thickness {self.thickness:g} m, {self.material!r})"
+        )
+
+    # --- internals -------------------------------------------------------------------------------------------
+
+    def _boundary_faces(self) -> BoundaryFaces:
+        return sheet_faces(self.mesh)
+
+    def _contact_surface(self) -> ContactSurface:
+        """Return the sheet, which others touch from both sides."""
+        triangles = self._surface.triangles
+        pieces = connected_pieces(self._elements.elements, self._elements.node_count)[triangles[:, 0]]
+        label = np.unique(pieces, return_inverse=True)[1].astype(np.int32)
+        return ContactSurface(
+            self._elements.rest_positions,
+            triangles,
+            two_sided=True,
+            thickness=self.thickness,
+            pieces=label if label.any() else None,
+        )
+
+
+def _checked_law(material: Law | None, name: str) -> Law:
+    if material is None:
+        return StVenantKirchhoff(young=1e6, poisson=0.3, density=300.0)
+    law: Law = instance_of(material, Law, "the material of cloth")
+    if not law.is_rotation_invariant:
+        raise InputError(
+            f"the law {type(law).__name__} is not rotation invariant, and cloth '{name}' turns; use "
+            "StVenantKirchhoff or another law for large rotations"
+        )
+    if law.poisson == 0.5:
+        raise InputError(f"cloth '{name}' needs a Poisson's ratio below 0.5, such as 0.49")
+    return law
+
+
+def _checked_sheet(mesh: Any, thickness: float | None, name: str) -> SheetMesh:
+    """Return the mesh of a sheet, whose thickness is less than half of its shortest edge."""
+    if not isinstance(mesh, SurfaceMesh | SheetMesh):
+        instance_of(mesh, SurfaceMesh, "the mesh of cloth")
+    if thickness is None:
+        thickness = mesh.thickness if isinstance(mesh, SheetMesh) else 1e-3
+    thick = number(thickness, f"the thickness of cloth '{name}'", above=0.0, unit="m")
+    sheet = SheetMesh(mesh.points, mesh.cells if isinstance(mesh, SheetMesh) else mesh.triangles,
+                      mesh.regions if isinstance(mesh, SheetMesh) else None, mesh.notes, thick)  # fmt: skip
+    ends = sheet.points[sheet.edges]
+    shortest = float(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).min())
+    if thick >= shortest:
+        raise InputError(
+            f"the thickness of cloth '{name}', {thick:g} m, must be less than its shortest edge, {shortest:.3g} m; "
+            "give a smaller thickness or a coarser mesh"
+        )
+    return sheet
