@@ -4,5 +4,6 @@ from continua.shells.bending import Bending
 from continua.shells.cloth import Cloth
 from continua.shells.fields import CLOTH_FIELDS
 from continua.shells.sheet_mesh import SheetMesh
+from continua.shells.shell import Shell
 
-__all__ = ["CLOTH_FIELDS", "Bending", "Cloth", "SheetMesh"]
+__all__ = ["CLOTH_FIELDS", "Bending", "Cloth", "SheetMesh", "Shell"]

@@ -81,7 +81,7 @@ class Cloth(DeformableBody):
         self._mass_lumped = choice(mass, "mass", ("consistent", "lumped")) == "lumped"
         self._uv, self._texture = getattr(mesh, "uv", None), getattr(mesh, "texture", None)
         self.mesh = _checked_sheet(mesh, thickness, self.name)
-        self._elements = ClothElements(self.mesh, self.bending)
+        self._elements = self._make_elements()
         self._surface = BoundarySurface(self._elements)
         self._element_size = float(np.sqrt(4.0 / np.sqrt(3.0) * self.mesh.areas.mean()))
         given = paint(self.mesh.points.copy()) if callable(paint) else paint
@@ -163,6 +163,9 @@ class Cloth(DeformableBody):
         )
 
     # --- internals -------------------------------------------------------------------------------------------
+
+    def _make_elements(self) -> ClothElements:
+        return ClothElements(self.mesh, self.bending)
 
     def _boundary_faces(self) -> BoundaryFaces:
         return sheet_faces(self.mesh)
