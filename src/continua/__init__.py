@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from continua.numerics import get_threads, set_threads
     from continua.rigid import RigidBody, RigidInstances, joints
     from continua.scene import Scene, load_scene
-    from continua.shells import Bending, Cloth, SheetMesh, Shell
+    from continua.shells import Bending, Cloth, Fabric, SheetMesh, Shell
     from continua.solids import Plasticity, SoftBody
     from continua.sph import (
         DFSPH,
@@ -144,7 +144,7 @@ _LAZY_EXPORTS = {
     "continua.numerics": ("get_threads", "set_threads"),
     "continua.rigid": ("RigidBody", "RigidInstances", "joints"),
     "continua.scene": ("Scene", "load_scene"),
-    "continua.shells": ("Bending", "Cloth", "SheetMesh", "Shell"),
+    "continua.shells": ("Bending", "Cloth", "Fabric", "SheetMesh", "Shell"),
     "continua.solids": ("Plasticity", "SoftBody"),
     "continua.sph": (
         "DFSPH",
@@ -193,6 +193,7 @@ __all__ = [
     "Emitter",
     "EnergyMomentum",
     "Explicit",
+    "Fabric",
     "FiberReinforced",
     "Field",
     "Fluid",

@@ -110,9 +110,9 @@ def crossing_segments(points, segments):
             if max(points[c, 1], points[d, 1]) < y0 or min(points[c, 1], points[d, 1]) > y1:
                 continue
             common = -1
-            if a == c or a == d:
+            if a in (c, d):
                 common, p = a, b
-            elif b == c or b == d:
+            elif b in (c, d):
                 common, p = b, a
             if common >= 0:
                 q = d if c == common else c
@@ -185,9 +185,8 @@ def find_cavity(mesh, v, t, edge, cavity, mark, stamp):
                 continue
             sees = True
             for k in range(3):
-                if fixed[n, k] > 0:
-                    if orientation(points, corners[n, (k + 1) % 3], corners[n, (k + 2) % 3], v) <= 0:
-                        sees = False
+                u, w = corners[n, (k + 1) % 3], corners[n, (k + 2) % 3]
+                sees = sees and (fixed[n, k] == 0 or orientation(points, u, w, v) > 0)
             if sees:
                 cavity[count] = n
                 mark[n] = stamp
@@ -241,8 +240,8 @@ def fill_cavity(mesh, v, t, edge, cavity, count, mark, stamp, rim, start_of):
         inside[new] = rim[k, 5]
         if n >= 0:
             neighbours[n, rim[k, 3]] = new
-        fixed[new, 0] = segment if b == first or b == second else 0
-        fixed[new, 1] = segment if a == first or a == second else 0
+        fixed[new, 0] = segment if b in (first, second) else 0
+        fixed[new, 1] = segment if a in (first, second) else 0
         start_of[a] = new
         triangle_of[a] = new
     triangle_of[v] = cavity[0]
@@ -314,8 +313,18 @@ def find_edge(mesh, a, b):
         if corners[t, (i + 1) % 3] == b:
             return t, (i + 2) % 3
         t = neighbours[t, (i + 1) % 3]
-        if t == start or t < 0:
+        if t == start:
             return -1, -1
+        if t < 0:
+            break
+    t = start  # a is a corner of the square: the triangles on the other side of the first
+    while True:
+        t = neighbours[t, (corner_of(corners, t, a) + 2) % 3]
+        if t < 0:
+            return -1, -1
+        i = corner_of(corners, t, a)
+        if corners[t, (i + 1) % 3] == b:
+            return t, (i + 2) % 3
 
 
 @kernel
@@ -367,6 +376,8 @@ def insert_segments(mesh, segments, queue):
                 u, w = queue[head % size, 0], queue[head % size, 1]
                 head += 1
                 t, i = find_edge(mesh, u, w)
+                if t < 0:
+                    return s
                 p = corners[t, i]
                 n = neighbours[t, i]
                 q = corners[n, side_towards(neighbours, n, t)]

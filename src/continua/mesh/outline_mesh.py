@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -161,7 +162,7 @@ class _Mesher:
         self.line_sides: list[list[int]] = []
         for k, line in enumerate(lines):
             self.line_sides.append(list(range(len(self.side_ends), len(self.side_ends) + len(line) - 1)))
-            for i, (a, b) in enumerate(zip(line[:-1], line[1:], strict=True)):
+            for i, (a, b) in enumerate(pairwise(line)):
                 self.side_ends.append((a, b))
                 names.append(f"part {i} of line {k}")
         self._check(loops, lines, names)
@@ -254,8 +255,8 @@ class _Mesher:
         found = numbers(self.size(points))
         if found is None or found.shape not in ((), (len(points),)) or not (found > 0.0).all():
             raise InputError(
-                f"the function of the size of triangles must return a positive number for each of {len(points)} points, "
-                f"not {shortened(found)}"
+                "the function of the size of triangles must return a positive number for each of "
+                f"{len(points)} points, not {shortened(found)}"
             )
         return np.broadcast_to(found, (len(points),))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -21,14 +22,16 @@ from continua.deformable.selection import Where
 from continua.errors import InputError
 from continua.frames import BodyFields, BodyFrame, ContactForces, Field, readonly_copy
 from continua.linalg import LinearSolver
-from continua.materials import Law, StVenantKirchhoff
+from continua.materials import Law, Orthotropic, StVenantKirchhoff
 from continua.mesh import SurfaceMesh, Topology
 from continua.shells.bending import Bending
 from continua.shells.cloth_elements import ClothElements
+from continua.shells.fabric import Fabric
 from continua.shells.faces import sheet_faces
 from continua.shells.fields import cloth_field, lazy_fields, vtk_stress
+from continua.shells.membrane import ReferenceNormals
 from continua.shells.sheet_mesh import SheetMesh
-from continua.validation import array, choice, instance_of, instances_of, number
+from continua.validation import array, choice, function, instance_of, instances_of, number, numbers, shortened
 
 __all__ = ["Cloth"]
 
@@ -41,6 +44,11 @@ class Cloth(DeformableBody):
         material: The law in the plane, under plane stress, and its constants; `density` is per volume.
         thickness: Thickness [m]. Layers in contact keep this distance.
         bending: How it bends; None is the stiffness of the material and the thickness.
+        warp: Direction of the warp of a `Fabric`, one vector or one per triangle; the weft is across it. None is the
+            first texture coordinate of the mesh if it has them, else the x axis.
+        reference_normals: A function of points [m, 3] that returns the normals that triangles there should have, such as
+            those of a surface that the sheet lies on: triangles that face the other way then turn back. None leaves
+            them alone.
         parts: Parts with other constants, as pairs of a selection of triangles and a material of the same law.
         name: Name in the world; without one a world takes the name of the caller's variable.
         mass: "lumped" (diagonal, the default) or "consistent".
@@ -62,6 +70,8 @@ class Cloth(DeformableBody):
         *,
         thickness: float | None = None,
         bending: Bending | None = None,
+        warp: ArrayLike | None = None,
+        reference_normals: Callable[[NDArray[np.float64]], ArrayLike] | None = None,
         parts: Sequence[tuple[Where, Law]] = (),
         name: str | None = None,
         mass: str = "lumped",
@@ -76,12 +86,17 @@ class Cloth(DeformableBody):
     ) -> None:
         self._set_options(name, friction, restitution, color, integrator, newton)
         law = _checked_law(material, self.name)
+        if isinstance(law, Fabric):
+            law = law if thickness is None else replace(law, thickness=thickness)
+            thickness = law.thickness
+        if reference_normals is not None:
+            function(reference_normals, "the reference normals of cloth", "a function of points")
         checked_parts(law, parts)
         self.bending = Bending() if bending is None else instance_of(bending, Bending, "the bending of cloth")
         self._mass_lumped = choice(mass, "mass", ("consistent", "lumped")) == "lumped"
         self._uv, self._texture = getattr(mesh, "uv", None), getattr(mesh, "texture", None)
         self.mesh = _checked_sheet(mesh, thickness, self.name)
-        self._elements = self._make_elements()
+        self._elements = self._make_elements(_warp(warp, self.mesh, self._uv), reference_normals)
         self._surface = BoundarySurface(self._elements)
         self._element_size = float(np.sqrt(4.0 / np.sqrt(3.0) * self.mesh.areas.mean()))
         given = paint(self.mesh.points.copy()) if callable(paint) else paint
@@ -164,8 +179,10 @@ class Cloth(DeformableBody):
 
     # --- internals -------------------------------------------------------------------------------------------
 
-    def _make_elements(self) -> ClothElements:
-        return ClothElements(self.mesh, self.bending)
+    def _make_elements(
+        self, warp: NDArray[np.float64], reference_normals: ReferenceNormals | None
+    ) -> ClothElements:
+        return ClothElements(self.mesh, self.bending, warp, reference_normals)
 
     def _boundary_faces(self) -> BoundaryFaces:
         return sheet_faces(self.mesh)
@@ -193,9 +210,34 @@ def _checked_law(material: Law | None, name: str) -> Law:
             f"the law {type(law).__name__} is not rotation invariant, and cloth '{name}' turns; use "
             "StVenantKirchhoff or another law for large rotations"
         )
+    if law.anisotropic is not None or isinstance(law, Orthotropic):
+        raise InputError(
+            f"the law {type(law).__name__} has directions in a solid; for cloth '{name}' take a Fabric, with its warp"
+        )
     if law.poisson == 0.5:
         raise InputError(f"cloth '{name}' needs a Poisson's ratio below 0.5, such as 0.49")
     return law
+
+
+def _warp(given: ArrayLike | None, mesh: SheetMesh, uv: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Return the direction of the warp, shape [3] or [m, 3]."""
+    if given is not None:
+        warp = numbers(given)
+        if warp is None or warp.shape not in ((3,), (mesh.element_count, 3)) or not warp.any(axis=-1).all():
+            raise InputError(
+                f"the warp of cloth must be a vector, or one for each of {mesh.element_count} triangles, not "
+                f"{shortened(given)}"
+            )
+        return warp
+    if uv is None:
+        return np.array([1.0, 0.0, 0.0])
+    points = mesh.points[mesh.cells]
+    edges, plane = points[:, 1:] - points[:, :1], uv[:, 1:] - uv[:, :1]
+    area = plane[:, 0, 0] * plane[:, 1, 1] - plane[:, 0, 1] * plane[:, 1, 0]
+    along = plane[:, 1, 1:] * edges[:, 0] - plane[:, 0, 1:] * edges[:, 1]  # times the area: d x / d u
+    along = along * np.sign(area)[:, None]
+    along[~along.any(axis=1)] = [1.0, 0.0, 0.0]
+    return np.asarray(along, np.float64)
 
 
 def _checked_sheet(mesh: Any, thickness: float | None, name: str) -> SheetMesh:

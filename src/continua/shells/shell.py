@@ -16,9 +16,9 @@ from continua.materials import Law
 from continua.mesh import SurfaceMesh
 from continua.shells import assembly_kernels
 from continua.shells.cloth import Cloth
-from continua.shells.cloth_elements import ClothElements
+from continua.shells.cloth_elements import X_AXIS, ClothElements
 from continua.shells.cloth_pattern import make_pattern
-from continua.shells.membrane import Membrane
+from continua.shells.membrane import Membrane, ReferenceNormals
 from continua.shells.sheet_mesh import SheetMesh
 from continua.shells.shell_bending import ShellBending, check_oriented
 
@@ -36,7 +36,8 @@ class ShellElements(ClothElements):
         self.rest_positions = mesh.points
         self.rest_coefficients = mesh.points
         self.node_count, self.element_count = mesh.node_count, mesh.element_count
-        self.membrane = Membrane(mesh)
+        self.membrane = Membrane(mesh, X_AXIS)
+        self.inverted = 0
         self.bending = ShellBending(mesh, clamped)
         self.dof_map, self.pattern, self._lists = make_pattern(mesh.cells, self.bending.pairs, mesh.points)
         self.bending.set_pattern(self.pattern, self._lists.mirror)
@@ -120,7 +121,9 @@ class Shell(Cloth):
         if clamped is not None:
             self.pin(clamped)
 
-    def _make_elements(self) -> ClothElements:
+    def _make_elements(
+        self, warp: NDArray[np.float64], reference_normals: ReferenceNormals | None
+    ) -> ClothElements:
         mesh = self.mesh
         check_oriented(mesh, self.name)
         held = np.zeros(mesh.node_count, np.bool_)

@@ -32,6 +32,8 @@ from continua.shells.sheet_mesh import SheetMesh
 
 __all__ = ["ShellBending", "bent_pairs"]
 
+X_AXIS = np.array([1.0, 0.0, 0.0])
+
 PARALLEL_FROM = 500
 """Hinges from which a pass over all of them is worth a parallel region."""
 
@@ -67,7 +69,9 @@ def _find_hinges(mesh: SheetMesh, clamped: NDArray[np.bool_]) -> _Hinges:
     ghosts = 2.0 * middle - x[corner]  # the parallelogram goes on in the plane of the triangle
     numbers = mesh.node_count + np.arange(len(ghosts))
     nodes = np.concatenate([mesh.hinges, np.column_stack([corner, edge, numbers])]).astype(np.int32)
-    triangles = np.concatenate([mesh.hinge_triangles, np.column_stack([a, np.full(len(a), -1)])]).astype(np.int32)
+    triangles = np.concatenate([mesh.hinge_triangles, np.column_stack([a, np.full(len(a), -1)])]).astype(
+        np.int32
+    )
     of_triangle = np.full((mesh.element_count, 3), -1, np.int32)
     inner = np.flatnonzero(mesh.face_elements[:, 1] >= 0)
     for side in range(2):
@@ -102,9 +106,7 @@ def _rotated(angle: NDArray[np.float64]) -> NDArray[np.float64]:
     )
 
 
-def angle_stiffness(
-    mesh: SheetMesh, hinges: _Hinges, law: NDArray[np.float64]
-) -> sparse.csr_array:
+def angle_stiffness(mesh: SheetMesh, hinges: _Hinges, law: NDArray[np.float64]) -> sparse.csr_array:
     """Return K [N m], shape [h, h].
 
     Args:
@@ -115,7 +117,7 @@ def angle_stiffness(
     x, count = mesh.points, len(hinges.nodes)
     x = np.concatenate([x, hinges.ghosts])
     m = mesh.element_count
-    first, second = rest_axes(mesh)
+    first, second = rest_axes(mesh, X_AXIS)
     # directions of the edges in the axes of each triangle, and the outward normals
     ends = mesh.cells[:, mesh.FACES]
     along = x[ends[:, :, 1]] - x[ends[:, :, 0]]
@@ -147,7 +149,9 @@ def angle_stiffness(
         here = np.flatnonzero(hinges.triangles[:, side] >= 0)
         t = hinges.triangles[here, side]
         own = np.argmax(hinges.of_triangle[t] == here[:, None], axis=1)
-        base = direction[t, own]  # the direction of the edge in t, up to half a turn, which tensors do not see
+        base = direction[
+            t, own
+        ]  # the direction of the edge in t, up to half a turn, which tensors do not see
         for step in (1, 2):
             place = (own + step) % 3
             other = hinges.of_triangle[t, place]
@@ -335,7 +339,9 @@ class ShellBending:
             p.indptr,
             self.upper,
         )
-        shell_kernels.add_blocks.variant(parallel)(p.indptr, p.indices, self._mirror, self.upper, factor, blocks)
+        shell_kernels.add_blocks.variant(parallel)(
+            p.indptr, p.indices, self._mirror, self.upper, factor, blocks
+        )
 
     def energy(self) -> float:
         """Return the energy [J], as of the last update."""
