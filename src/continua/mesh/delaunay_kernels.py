@@ -495,7 +495,7 @@ def refine(mesh, marked, settings, sharp, segment_of, ends, cavity, mark, rim, s
     Returns:
         0 when done, 1 if there are more points than asked for.
     """
-    points, corners, neighbours, fixed, inside, _triangle_of, counts = mesh
+    points, corners, _neighbours, fixed, inside, _triangle_of, counts = mesh
     cosine, off_centre, most = settings[0], settings[1], int(settings[2])
     size = len(triangles)
     head, tail, depth = 0, 0, 0

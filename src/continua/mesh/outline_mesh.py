@@ -54,8 +54,8 @@ def polygon(
 ) -> TriMesh:
     """Return a plane mesh of triangles in an outline, by Delaunay refinement (Ruppert 1995).
 
-    Corners stay where they are, and sides stay straight; nodes are added to them where needed. Every angle of a triangle
-    is at least `min_angle`, except near sharp corners of the outline.
+    Corners stay where they are, and sides stay straight; nodes are added to them where needed. Every angle of a
+    triangle is at least `min_angle`, except near sharp corners of the outline.
 
     Args:
         outline: Corners in order [m], shape [k, 2].
@@ -87,8 +87,8 @@ def mesh_outline(
         lines: Inner polylines.
         size: Longest edge [m].
         min_angle: Smallest angle [deg].
-        side_points: For some sides, numbered as in `OutlineMesh`, the nodes to begin with: fractions of the side between
-            0 and 1. Refinement may add others.
+        side_points: For some sides, numbered as in `OutlineMesh`, the nodes to begin with: fractions of the side
+            between 0 and 1. Refinement may add others.
     """
     angle = number(min_angle, "min_angle", low=0.0, high=LARGEST_ANGLE, unit="degrees")
     loops = [_points(outline, "the outline", 3)]
@@ -177,7 +177,7 @@ class _Mesher:
         ends = np.array(self.side_ends).reshape(-1, 2)
         grid, which = np.unique(self._to_grid(ends), axis=0, return_inverse=True)
         segments = which.reshape(-1, 2).astype(np.int32)
-        for k in np.flatnonzero(segments[:, 0] == segments[:, 1]):
+        for k in np.flatnonzero(segments[:, 0] == segments[:, 1]).tolist():
             raise InputError(f"{names[k]} has no length; remove one of its two points")
         i, j = kernels.crossing_segments(grid, segments)
         if i >= 0:
@@ -191,16 +191,16 @@ class _Mesher:
             raise InputError(f"the outline or its holes touch at the point ({x:g}, {y:g}); move them apart")
         if not abs(_area(loops[0])) > 1e-12 * (2 * GRID * self.unit) ** 2:
             raise InputError("the outline surrounds no area")
-        for k, hole in enumerate(loops[1:]):
+        for h, hole in enumerate(loops[1:]):
             if not _within(loops[0], hole[:1])[0]:
-                raise InputError(f"hole {k} lies outside of the outline")
+                raise InputError(f"hole {h} lies outside of the outline")
             for other, around in enumerate(loops[1:]):
-                if other != k and _within(around, hole[:1])[0]:
-                    raise InputError(f"hole {k} lies in hole {other}; remove it")
-        for k, line in enumerate(lines):
+                if other != h and _within(around, hole[:1])[0]:
+                    raise InputError(f"hole {h} lies in hole {other}; remove it")
+        for n, line in enumerate(lines):
             middles = 0.5 * (line[1:] + line[:-1])
             if not _within(loops[0], middles).all() or any(_within(h, middles).any() for h in loops[1:]):
-                raise InputError(f"line {k} leaves the outline")
+                raise InputError(f"line {n} leaves the outline")
 
     def _cut_sides(self, side_points: dict[int, ArrayLike]) -> None:
         """Cut sides into segments no longer than the size."""
