@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from continua.numerics import get_threads, set_threads
     from continua.rigid import RigidBody, RigidInstances, joints
     from continua.scene import Scene, load_scene
-    from continua.shells import Bending, Cloth, SheetMesh
+    from continua.shells import Bending, Cloth, SheetMesh, Shell
     from continua.solids import Plasticity, SoftBody
     from continua.sph import (
         DFSPH,
@@ -146,7 +146,7 @@ _LAZY_EXPORTS = {
     "continua.numerics": ("get_threads", "set_threads"),
     "continua.rigid": ("RigidBody", "RigidInstances", "joints"),
     "continua.scene": ("Scene", "load_scene"),
-    "continua.shells": ("Bending", "Cloth", "SheetMesh"),
+    "continua.shells": ("Bending", "Cloth", "SheetMesh", "Shell"),
     "continua.solids": ("Plasticity", "SoftBody"),
     "continua.springs": ("PositionBased", "Springs"),
     "continua.sph": (
@@ -234,6 +234,7 @@ __all__ = [
     "Scene",
     "SemiImplicit",
     "SheetMesh",
+    "Shell",
     "Sink",
     "Smoke",
     "SoftBody",

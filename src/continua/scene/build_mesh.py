@@ -51,6 +51,15 @@ def build_shape(spec: Any, scene: Scene) -> meshes.VolumeMesh:
             return meshes.rectangle(
                 spec.size, spec.cells, kind=spec.elements, origin=spec.origin, thickness=spec.thickness
             )
+        case shapes.PolygonMesh():
+            return meshes.polygon(
+                spec.outline,
+                holes=spec.holes,
+                lines=spec.lines,
+                size=spec.size,
+                min_angle=spec.min_angle,
+                thickness=spec.thickness,
+            )
         case shapes.BridgeMesh():
             return meshes.bridge(spec.n, spec.size)
         case shapes.SphereMesh():

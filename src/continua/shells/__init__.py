@@ -5,5 +5,6 @@ from continua.shells.cloth import Cloth
 from continua.shells.fields import CLOTH_FIELDS
 from continua.shells.inflation import Inflation
 from continua.shells.sheet_mesh import SheetMesh
+from continua.shells.shell import Shell
 
-__all__ = ["CLOTH_FIELDS", "Bending", "Cloth", "Inflation", "SheetMesh"]
+__all__ = ["CLOTH_FIELDS", "Bending", "Cloth", "Inflation", "SheetMesh", "Shell"]

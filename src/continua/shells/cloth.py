@@ -31,6 +31,7 @@ from continua.shells.cloth_elements import ClothElements
 from continua.shells.faces import sheet_faces
 from continua.shells.fields import cloth_field, lazy_fields, vtk_stress
 from continua.shells.inflation import Inflation
+from continua.shells.membrane import ReferenceNormals
 from continua.shells.sheet_mesh import SheetMesh
 from continua.validation import array, choice, function, instance_of, instances_of, number, numbers, shortened
 
@@ -104,9 +105,7 @@ class Cloth(DeformableBody):
         self._skin_friction = number(skin_friction, "the skin friction of cloth", low=0.0)
         self._uv, self._texture = getattr(mesh, "uv", None), getattr(mesh, "texture", None)
         self.mesh = _checked_sheet(mesh, thickness, self.name)
-        self._elements = ClothElements(
-            self.mesh, self.bending, _warp(warp, self.mesh, self._uv), reference_normals
-        )
+        self._elements = self._make_elements(_warp(warp, self.mesh, self._uv), reference_normals)
         self._surface = BoundarySurface(self._elements)
         self._element_size = float(np.sqrt(4.0 / np.sqrt(3.0) * self.mesh.areas.mean()))
         given = paint(self.mesh.points.copy()) if callable(paint) else paint
@@ -220,6 +219,11 @@ class Cloth(DeformableBody):
         return arrays
 
     # --- internals -------------------------------------------------------------------------------------------
+
+    def _make_elements(
+        self, warp: NDArray[np.float64], reference_normals: ReferenceNormals | None
+    ) -> ClothElements:
+        return ClothElements(self.mesh, self.bending, warp, reference_normals)
 
     def _boundary_faces(self) -> BoundaryFaces:
         return sheet_faces(self.mesh, self._drag, self._skin_friction)
