@@ -12,6 +12,9 @@ from continua.numerics import inline, kernel
 SEPARATION_SLACK = 0.01
 """Part of the speed at which contacts move overlapping surfaces apart that they may be off."""
 
+ACTIVE_SWEEPS = 8
+"""Most sweeps over the active contacts between sweeps over all."""
+
 OPEN, STICKS, SLIDES, BILATERAL = 0, 1, 2, 3
 """States of a contact."""
 
@@ -136,7 +139,8 @@ def predict_impulses(
 ):  # fmt: skip
     """Find impulses of contacts that obey Coulomb's law where each row moves by its own compliance only.
 
-    Gauss-Seidel sweeps over the contacts, each of which is solved exactly.
+    Gauss-Seidel sweeps over the contacts, each of which is solved exactly. Between sweeps over all contacts are some
+    over those which have an impulse.
 
     Args:
         ptr: First entries of the contacts, see `ConstraintRows`.
@@ -167,9 +171,12 @@ def predict_impulses(
     first_change = 0.0
     error = 0.0
     w = np.zeros(6)
+    active, active_count, partial = np.empty(count, np.int32), 0, 0
     for sweep in range(-1, max_sweeps):  # the first one finds the error of the start and changes nothing
         largest = 0.0
-        for c in range(count):
+        is_full = sweep <= 0 or partial == 0
+        for k in range(count if is_full else active_count):
+            c = k if is_full else active[k]
             if not compliance[c, 0] + compliance[c, 3] + compliance[c, 5] > 0.0:
                 impulse[c, 0], impulse[c, 1], impulse[c, 2] = 0.0, 0.0, 0.0
                 continue
@@ -217,8 +224,20 @@ def predict_impulses(
             continue
         if sweep == 0:
             first_change = largest
-        if largest <= max(tolerance, reduction * first_change) or not np.isfinite(largest):
+        if not np.isfinite(largest):
             break
+        is_small = largest <= max(tolerance, reduction * first_change)
+        if is_full:
+            if is_small:
+                break
+            active_count = 0
+            for c in range(count):
+                if impulse[c, 0] != 0.0 or bilateral[c] != 0:
+                    active[active_count] = c
+                    active_count += 1
+            partial = ACTIVE_SWEEPS
+        else:
+            partial = 0 if is_small else partial - 1
     return error
 
 

@@ -180,7 +180,9 @@ class ImplicitEulerStepper(ImplicitStepper):
         rotation = gain * inertia
         for pull in step.pulls:
             arm = pull.weights @ arms[pull.nodes]
-            turned = np.cross(np.eye(3), arm)  # velocity of the point in a rotation about each axis, row by row
+            turned = np.cross(
+                np.eye(3), arm
+            )  # velocity of the point in a rotation about each axis, row by row
             factor = step.dt * step.dt * pull.stiffness
             np.add.at(response, pull.nodes, (factor * pull.weights[:, None, None] * turned.T).reshape(-1, 9))
             part = factor * turned @ turned.T
