@@ -36,11 +36,12 @@ from continua.contact_solver.semismooth_newton_kernels import (
     add_balancing_impulses,
     add_contact_diagonal,
     append_rigid_motions,
+    block_sums,
     inverse_norm,
     linearise_contacts,
     local_compliance,
     predict_impulses,
-    turn_to_balance,
+    restore_momenta,
 )
 from continua.linalg import BlockMatrix, BlockPattern, SolveReport, block_kernels
 from continua.linalg.krylov import gmres_kernels, ssor_kernels
@@ -315,6 +316,7 @@ class _Balancing:
         mass_arms: The same times the mass, shape [N, 3].
         inverse: Inverse moments of inertia, shape [k, 3, 3].
         rotation: Inverses of the moments that rotations need, shape [k, 3, 3].
+        translation: Inverses of the impulses that translations need, shape [k, 3, 3].
         added: The impulses that the right-hand sides contain [N s], shape [N, 3].
     """
 
@@ -327,10 +329,11 @@ class _Balancing:
     mass_arms: NDArray[np.float64]
     inverse: NDArray[np.float64]
     rotation: NDArray[np.float64]
+    translation: NDArray[np.float64]
     added: NDArray[np.float64]
 
     @classmethod
-    def of(cls, systems: Sequence[VelocitySystem]) -> _Balancing:
+    def of(cls, systems: Sequence[VelocitySystem], matrix: BlockMatrix) -> _Balancing:
         longest = max(s.effective_dt for s in systems)
         lows = np.cumsum([0] + [len(s.rhs) for s in systems])
         parts = [
@@ -346,6 +349,8 @@ class _Balancing:
             own = slice(lows[k], lows[k + 1])
             response[own], arms[own], mass_arms[own] = terms.response, terms.arms, terms.mass_arms
         which = np.array([k for k, _ in parts], np.int64)
+        sums = np.zeros((len(which), 9))
+        block_sums(matrix.pattern.indptr, matrix.blocks, lows[which], lows[which + 1], sums)
         return cls(
             [systems[k] for k in which],
             lows[which],
@@ -356,6 +361,7 @@ class _Balancing:
             mass_arms,
             np.linalg.inv(np.array([terms.inertia for _, terms in parts]).reshape(-1, 3, 3)),
             np.linalg.inv(np.array([terms.rotation for _, terms in parts]).reshape(-1, 3, 3)),
+            np.asarray(np.linalg.inv(sums.reshape(-1, 3, 3).transpose(0, 2, 1)), np.float64),
             np.zeros((n, 3)),
         )
 
@@ -389,7 +395,7 @@ class SemismoothNewton:
         self._joined = _Joined.of(systems)
         self._preconditioner = _Preconditioner(self._joined)
         self._motions = _RigidMotions.of(systems, self._joined)
-        self._balancing = _Balancing.of(systems)
+        self._balancing = _Balancing.of(systems, self._joined.matrix)
         j, metric = self._joined, self._preconditioner.row_compliance
         self._reference = (inverse_norm(metric, j.rhs) + inverse_norm(metric, j.scale)) ** 0.5
         self._is_first = True
@@ -412,7 +418,7 @@ class SemismoothNewton:
         accuracy: float = 1.0,
         coarse_factor: float = 1.0,
         give_way: NDArray[np.bool_] | bool = False,
-        turn: bool = False,
+        restore: bool = False,
         deep_speed: float = inf,
         deadline: float = inf,
     ) -> ContactSolution:
@@ -429,7 +435,7 @@ class SemismoothNewton:
             accuracy: Accepted residual of the linear systems, as a fraction of that of the bodies' solvers.
             coarse_factor: Factor of the tolerances in a solve after which contacts are searched again.
             give_way: Which contacts are regularised if they move overlapping surfaces apart, shape [c].
-            turn: Whether balanced bodies are turned by what the linear solves left of the moment of their forces.
+            restore: Whether balanced bodies are moved by what linear solves left of their impulse and moment.
             deep_speed: Speed [m/s] of separation, -b, from which they are regularised more.
             deadline: Time of `perf_counter` after which no more round begins, except the first.
         """
@@ -517,11 +523,14 @@ class SemismoothNewton:
             return ContactSolution(
                 initial_impulse, SolveReport(iterations, -1.0, False), rounds, error, converged=False
             )
-        if turn and balancing.systems:
+        if restore and balancing.systems:
             unbalanced = rhs - joined.matrix.multiply(x)
             balancing.add_to(unbalanced, x)
             rows.apply_transpose(predicted, unbalanced)
-            turn_to_balance(balancing.first, balancing.end, balancing.arms, balancing.rotation, unbalanced, x)
+            restore_momenta(
+                balancing.first, balancing.end, balancing.arms, balancing.translation, balancing.rotation,
+                unbalanced, x,
+            )  # fmt: skip
         if not coarse:
             _close_single_contacts(rows, bound, joined, predicted, x)
         self._is_first = False
