@@ -32,14 +32,16 @@ from continua.contact_solver.constraint_rows import ConstraintRows
 from continua.contact_solver.contact_solution import ContactSolution
 from continua.contact_solver.contact_systems import DEFAULT_RTOL
 from continua.contact_solver.semismooth_newton_kernels import (
+    SLIDES,
     add_balancing_impulses,
     add_contact_diagonal,
     append_rigid_motions,
+    block_sums,
     inverse_norm,
     linearise_contacts,
     local_compliance,
     predict_impulses,
-    turn_to_balance,
+    restore_momenta,
 )
 from continua.linalg import BlockMatrix, BlockPattern, SolveReport, block_kernels
 from continua.linalg.krylov import gmres_kernels, ssor_kernels
@@ -65,10 +67,11 @@ MAX_REPEATED = 3
 DIAGONAL_FACTOR = 1.5
 """Part of the diagonal blocks of contacts in the preconditioner; it makes up for the other blocks."""
 
-LINEAR_REDUCTION, MAX_ITERATIONS = 0.05, 30
-"""Reduction of the residual by a linear solve, and its most iterations."""
+LINEAR_REDUCTION, MAX_ITERATIONS, MAX_SYMMETRIC_ITERATIONS = 0.05, 30, 120
+"""Reduction of the residual by a linear solve, its most iterations, and those where no contact slides, by conjugate
+gradients, which need no basis. More accurate solves save no rounds: multipliers converge by a factor in each."""
 
-MAX_SWEEPS, SWEEP_FRACTION, SWEEP_REDUCTION = 50, 0.1, 0.01
+MAX_SWEEPS, SWEEP_FRACTION, SWEEP_REDUCTION = 20, 0.1, 0.01
 """Most sweeps of a prediction, and the change in a sweep at which it ends, as a fraction of the tolerance, and of the
 change in the first sweep."""
 
@@ -215,6 +218,14 @@ class _Preconditioner:
             p.diagonal, self.joined.fixed, self.extra, self.inverse, self.scaled,
         )  # fmt: skip
         x = np.zeros_like(rhs)
+        if not ((state == SLIDES) & (derivative[:, 3:7:3] != 0.0).any(axis=1)).any():
+            basis, t, q, z, extra, partial = self._work
+            iterations, residual, _ = gmres_kernels.ssor_cg.variant(p.parallel)(
+                p.indptr, p.indices, m.blocks, p.diagonal, self.inner, self.starts, self.inverse, self.scaled,
+                rows.ptr, rows.row, rows.block, derivative, which, self.touched, self.extra, rhs, x,
+                LINEAR_REDUCTION, goal, MAX_SYMMETRIC_ITERATIONS, basis[0], z, basis[1], t, q, extra, partial,
+            )  # fmt: skip
+            return x, int(iterations), float(residual)
         iterations, residual, _ = gmres_kernels.ssor_gmres.variant(p.parallel)(
             p.indptr, p.indices, m.blocks, p.diagonal, self.inner, self.starts, self.inverse, self.scaled, rows.ptr,
             rows.row, rows.block, derivative, which, self.touched, self.extra, rhs, x, LINEAR_REDUCTION, goal,
@@ -305,6 +316,7 @@ class _Balancing:
         mass_arms: The same times the mass, shape [N, 3].
         inverse: Inverse moments of inertia, shape [k, 3, 3].
         rotation: Inverses of the moments that rotations need, shape [k, 3, 3].
+        translation: Inverses of the impulses that translations need, shape [k, 3, 3].
         added: The impulses that the right-hand sides contain [N s], shape [N, 3].
     """
 
@@ -317,10 +329,11 @@ class _Balancing:
     mass_arms: NDArray[np.float64]
     inverse: NDArray[np.float64]
     rotation: NDArray[np.float64]
+    translation: NDArray[np.float64]
     added: NDArray[np.float64]
 
     @classmethod
-    def of(cls, systems: Sequence[VelocitySystem]) -> _Balancing:
+    def of(cls, systems: Sequence[VelocitySystem], matrix: BlockMatrix) -> _Balancing:
         longest = max(s.effective_dt for s in systems)
         lows = np.cumsum([0] + [len(s.rhs) for s in systems])
         parts = [
@@ -336,6 +349,8 @@ class _Balancing:
             own = slice(lows[k], lows[k + 1])
             response[own], arms[own], mass_arms[own] = terms.response, terms.arms, terms.mass_arms
         which = np.array([k for k, _ in parts], np.int64)
+        sums = np.zeros((len(which), 9))
+        block_sums(matrix.pattern.indptr, matrix.blocks, lows[which], lows[which + 1], sums)
         return cls(
             [systems[k] for k in which],
             lows[which],
@@ -346,6 +361,7 @@ class _Balancing:
             mass_arms,
             np.linalg.inv(np.array([terms.inertia for _, terms in parts]).reshape(-1, 3, 3)),
             np.linalg.inv(np.array([terms.rotation for _, terms in parts]).reshape(-1, 3, 3)),
+            np.asarray(np.linalg.inv(sums.reshape(-1, 3, 3).transpose(0, 2, 1)), np.float64),
             np.zeros((n, 3)),
         )
 
@@ -379,7 +395,7 @@ class SemismoothNewton:
         self._joined = _Joined.of(systems)
         self._preconditioner = _Preconditioner(self._joined)
         self._motions = _RigidMotions.of(systems, self._joined)
-        self._balancing = _Balancing.of(systems)
+        self._balancing = _Balancing.of(systems, self._joined.matrix)
         j, metric = self._joined, self._preconditioner.row_compliance
         self._reference = (inverse_norm(metric, j.rhs) + inverse_norm(metric, j.scale)) ** 0.5
         self._is_first = True
@@ -402,7 +418,7 @@ class SemismoothNewton:
         accuracy: float = 1.0,
         coarse_factor: float = 1.0,
         give_way: NDArray[np.bool_] | bool = False,
-        turn: bool = False,
+        restore: bool = False,
         deep_speed: float = inf,
         deadline: float = inf,
     ) -> ContactSolution:
@@ -419,7 +435,7 @@ class SemismoothNewton:
             accuracy: Accepted residual of the linear systems, as a fraction of that of the bodies' solvers.
             coarse_factor: Factor of the tolerances in a solve after which contacts are searched again.
             give_way: Which contacts are regularised if they move overlapping surfaces apart, shape [c].
-            turn: Whether balanced bodies are turned by what the linear solves left of the moment of their forces.
+            restore: Whether balanced bodies are moved by what linear solves left of their impulse and moment.
             deep_speed: Speed [m/s] of separation, -b, from which they are regularised more.
             deadline: Time of `perf_counter` after which no more round begins, except the first.
         """
@@ -507,13 +523,14 @@ class SemismoothNewton:
             return ContactSolution(
                 initial_impulse, SolveReport(iterations, -1.0, False), rounds, error, converged=False
             )
-        if turn and balancing.systems:
+        if restore and balancing.systems:
             unbalanced = rhs - joined.matrix.multiply(x)
             balancing.add_to(unbalanced, x)
             rows.apply_transpose(predicted, unbalanced)
-            turn_to_balance(
-                balancing.first, balancing.end, balancing.arms, balancing.rotation, unbalanced, x
-            )
+            restore_momenta(
+                balancing.first, balancing.end, balancing.arms, balancing.translation, balancing.rotation,
+                unbalanced, x,
+            )  # fmt: skip
         if not coarse:
             _close_single_contacts(rows, bound, joined, predicted, x)
         self._is_first = False

@@ -182,7 +182,9 @@ def rigid_residual(positions, node_mass, mass_positions, impulse):
 
 
 @kernel
-def moment_response(indptr, indices, blocks, mass, positions, node_mass, mass_positions, gain, arms, mass_arms, response):
+def moment_response(
+    indptr, indices, blocks, mass, positions, node_mass, mass_positions, gain, arms, mass_arms, response
+):
     """Find how the moment of a body's internal forces about its centre of mass depends on the solution of a step.
 
     With Q the rotations e_k x r, one column for each axis, the moment is Q^T (gain M - A) x and a constant.

@@ -34,7 +34,7 @@ __all__ = [
 class MomentBalance:
     """The moment of a free body's internal forces, which is linear in the solution, and the impulse against it.
 
-    The moment about the centre of mass is t(x) = t_0 + sum_i B_i^T x_i, and the impulses -(J^-1 t) x (M r)_i balance it,
+    The moment about the centre of mass is t(x) = t_0 + sum_i B_i^T x_i; the impulses -(J^-1 t) x (M r)_i balance it,
     with r the arms of the nodes and J the moments of inertia.
 
     Attributes:

@@ -533,7 +533,7 @@ class ContactSubstep:
             first = own.stop
             body = self.group[i]
             active = (solution.impulse[:, 0] > 0.0) & ((rows.a == body.number) | (rows.b == body.number))
-            if has_rigid or not single:
+            if (has_rigid or not single) and not s.is_balanced:
                 body.restore_momentum(s, (s.effective_dt / effective_dt) * total[own])
             self._store_velocity(i, s)
             contacts[i] = ContactResult(
@@ -583,7 +583,7 @@ class ContactSubstep:
             accuracy=accuracy,
             coarse_factor=1.0 if fine else COARSE_FACTOR,
             give_way=rows.b < self.stepper.first_collider,
-            turn=not single,
+            restore=not single,
             deep_speed=DEEP_FRACTION * size / self.dt,
             deadline=self.driver.deadline,
         )

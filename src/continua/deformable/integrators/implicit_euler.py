@@ -170,7 +170,8 @@ class ImplicitEulerStepper(ImplicitStepper):
         mass_x = self.mass_times(state, x, self.work).copy()
         impulse = self._beside_loads(state, step, np.zeros_like(x) if base is None else base) + self.rhs
         _, constant, _, inertia, _ = mass_kernels.rigid_residual(x, state.node_mass, mass_x, impulse)
-        if not np.linalg.eigvalsh(inertia)[0] > 1e-9 * np.trace(inertia):
+        size = float(np.trace(inertia))
+        if not np.linalg.det(inertia) > 1e-9 * size**3:  # nodes on a line
             return None
         arms, mass_arms, response = np.empty_like(x), np.empty_like(x), np.empty((len(x), 9))
         resistance = mass_kernels.moment_response(
@@ -180,7 +181,9 @@ class ImplicitEulerStepper(ImplicitStepper):
         rotation = gain * inertia
         for pull in step.pulls:
             arm = pull.weights @ arms[pull.nodes]
-            turned = np.cross(np.eye(3), arm)  # velocity of the point in a rotation about each axis, row by row
+            turned = np.cross(
+                np.eye(3), arm
+            )  # velocity of the point in a rotation about each axis, row by row
             factor = step.dt * step.dt * pull.stiffness
             np.add.at(response, pull.nodes, (factor * pull.weights[:, None, None] * turned.T).reshape(-1, 9))
             part = factor * turned @ turned.T
