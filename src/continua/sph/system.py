@@ -443,7 +443,7 @@ class FluidSystem(System):
         dt = self._substep_size(time, left)
         motion_kernels.add_scaled.variant(p.parallel)(p.velocities, p.accelerations, dt)
         prescribed = self._constrain_emitted(time)
-        force_iterations = sum(force.implicit_step(p, dt, prescribed) for force in self.forces)
+        force_iterations = self._implicit_forces(dt, prescribed)
         viscous_coupling = self._boundary_drag(dt) if active else None
         density = fluid.solver.solve_density(p, dt)
         if len(prescribed):
@@ -532,6 +532,30 @@ class FluidSystem(System):
             p.accelerations[lane::4] = value
         for force in self.forces:
             force.explicit_step(p)
+
+    def _implicit_forces(self, dt: float, prescribed: NDArray[np.intp]) -> int:
+        """Apply the implicit forces over `dt` [s]; return their iterations.
+
+        Viscous forces act under the pressure of the last sub-step, which is then taken away again: it is solved for
+        anew (van Kan 1986). Without it walls would carry the weight of a viscous fluid at rest.
+        """
+        p = self.particles
+        under_pressure = any(isinstance(force, Viscosity) and force.implicit for force in self.forces)
+        if under_pressure:
+            pressure = p.warm_start["pressure"]
+            if not pressure.any():  # the first step: the pressure without viscosity
+                self.fluids[0].solver.solve_density(p, dt)
+            p.xyzp[3::4] = pressure * np.float32(dt)
+            pressure_kernels.pressure_velocity_changes.variant(p.parallel)(
+                p.xyzp, *p.neighbour_arrays, p.inverse_density, p.boundary.gradient, p.velocity_changes
+            )
+            p.velocity_changes.reshape(-1, 4)[prescribed] = 0.0
+            changes = p.velocity_changes.copy()  # the solver uses their memory
+            motion_kernels.add_scaled.variant(p.parallel)(p.velocities, changes, 1.0)
+        iterations = sum(force.implicit_step(p, dt, prescribed) for force in self.forces)
+        if under_pressure:
+            motion_kernels.add_scaled.variant(p.parallel)(p.velocities, changes, -1.0)
+        return iterations
 
     def _boundary_drag(self, dt: float) -> tuple[NDArray, NDArray] | None:
         """Return the momentum that a force transfers to boundaries, and the velocities that belong to it."""

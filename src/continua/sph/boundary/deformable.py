@@ -40,9 +40,12 @@ class DeformableBoundaryBody(Protocol):
         """Return positions [m] and velocities [m/s] of all nodes, shape [n, 3]."""
 
     def add_impulse(
-        self, impulses: NDArray[np.float64], added_mass: NDArray[np.float64] | None = None
+        self,
+        impulses: NDArray[np.float64],
+        added_mass: NDArray[np.float64] | None = None,
+        drag: NDArray[np.float64] | None = None,
     ) -> None:
-        """Add impulses on the nodes [N s], shape [n, 3], and their added mass [kg], shape [n]."""
+        """Add impulses on the nodes [N s], shape [n, 3], their added mass and viscous drag [kg], shape [n]."""
 
 
 class DeformableBoundary:
@@ -136,7 +139,7 @@ class DeformableBoundary:
     ) -> None:
         """Apply friction to the fluid, and all impulses to the nodes of the triangles that carry the samples."""
         count = self.sample_count
-        impulses, fluid_density = np.zeros((count, 3)), np.zeros(count)
+        impulses, fluid_density, drag = np.zeros((count, 3)), np.zeros(count), np.zeros(count)
         weight = velocities = _EMPTY
         if fluid.viscous_coupling is not None:
             weight, velocities = fluid.viscous_coupling
@@ -148,16 +151,16 @@ class DeformableBoundary:
             self._samples, self._sample_velocities, fluid.grid.inverse, *fluid.grid.tables,
             fluid.grid.starts, fluid.xyzp,
             fluid.pressures, np.float32(fluid.volume), fluid.masses, weight, velocities, friction, impulses,
-            fluid_density,
+            fluid_density, drag,
         )  # fmt: skip
-        unsorted, added_mass = np.empty_like(impulses), np.empty_like(fluid_density)
-        unsorted[self._order], added_mass[self._order] = impulses, self._added_volume * fluid_density
+        unsorted = np.empty((count, 5))
+        unsorted[self._order] = np.column_stack([impulses, self._added_volume * fluid_density, drag])
         corners = self.triangles[self._sample_triangles]
-        result = np.zeros((len(self.body.nodes()[0]), 4))
-        for axis, values in enumerate((*unsorted.T, added_mass)):
+        result = np.zeros((len(self.body.nodes()[0]), 5))
+        for axis, values in enumerate(unsorted.T):
             parts = (self._weights * values[:, None]).ravel()
             result[:, axis] = np.bincount(corners.ravel(), parts, minlength=len(result))
-        self.body.add_impulse(result[:, :3], result[:, 3])
+        self.body.add_impulse(result[:, :3], result[:, 3], result[:, 4])
 
     def _drag_per_density(self) -> NDArray[np.float32]:
         """Return the viscous drag for each unit of this boundary's part of the density, shape [n]."""
