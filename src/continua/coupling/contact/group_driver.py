@@ -16,10 +16,10 @@ from continua.coupling.contact.deformable_adapter import DeformableAdapter
 from continua.coupling.contact.rigid_adapter import RigidInstancesAdapter
 from continua.coupling.contact.substep_solve import ContactSubstep
 from continua.timestepping import (
-    StepRequest,
     BodyStep,
     SolveResult,
     StepCoroutine,
+    StepRequest,
     SubstepError,
 )
 
