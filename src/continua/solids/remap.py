@@ -148,7 +148,9 @@ def apply_change(body: SoftBody, change: TopologyChange) -> None:
         plan.plastic.take(body._plastic_state, transfer)
     plan.stepper.take_history(body._stepper, transfer.interpolate)
     if body.incompressible:
-        plan.stepper.history["pressure"][:] = transfer.interpolate(body._stepper.history["pressure"])
+        for key in ("pressure", "pressure_guesses"):
+            before = np.atleast_2d(body._stepper.history[key])
+            plan.stepper.history[key][:] = np.squeeze([transfer.interpolate(row) for row in before])
     contact, added = transfer.distribute(body._contact_force), body.external_forces()
     reactions = None if body._reactions is None else transfer.distribute(body._reactions())
     _commit(body, plan, x, v)

@@ -116,7 +116,7 @@ def test_settling_is_bitwise_the_same_for_any_number_of_threads():
         try:
             beam = ct.SoftBody(ct.mesh.box((1.0, 0.5, 0.5), (16, 8, 8)), incompressible=True)
             beam.pin(where=lambda x: x[:, 0] < 1e-9)
-            ct.World([beam], gravity=(0.0, -20.0, 0.0)).settle()
+            ct.World([beam], gravity=(0.0, -1.0, 0.0)).settle(rtol=1e-3)
         finally:
             ct.set_threads(2)
         found.append(beam.positions.tobytes())
