@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from continua.deformable.boundary_conditions.constraints import BoundaryCondition
 from continua.deformable.boundary_conditions.dirichlet import DirichletSet
-from continua.deformable.boundary_surface import remap_embedded_surface
 from continua.deformable.damping import Damper
 from continua.deformable.element_materials import ElementMaterials
 from continua.deformable.elements import Elements
@@ -36,6 +35,7 @@ from continua.mesh.curved_boundary import GivenCoefficients
 from continua.solids.discretisation import Discretisation
 from continua.solids.elements.bernstein_geometry import BernsteinGeometry
 from continua.solids.elements.rest_shape import weighted_mass
+from continua.solids.embedding import remap_embedded
 from continua.solids.plasticity.plasticity import Plasticity, PlasticState
 from continua.validation import instance_of, state_arrays, whole_number
 
@@ -267,7 +267,7 @@ def _plan(
         initial = replace(start, transfer=transfer)
         velocities = transfer.interpolate(velocities)
         values = None if paint is None else readonly_copy(elements.values(transfer.interpolate(paint[1])))
-        skin = None if skin is None else remap_embedded_surface(*skin, whole)
+        skin = None if skin is None else remap_embedded(*skin, whole, elements)
         if start.goal is not None and plasticity is not None:
             goal = elements.values(transfer.interpolate(start.goal))
             plasticity = replace(plasticity, goal=goal)
