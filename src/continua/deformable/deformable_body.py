@@ -270,6 +270,7 @@ class DeformableBody(BoundaryConditions):
             raise
         if before.incompressibility is not None and self._stepper.incompressibility is not None:
             self._stepper.incompressibility.pressure[:] = before.incompressibility.pressure
+            self._stepper.incompressibility.guesses[:] = before.incompressibility.guesses
         self._stepper.restart(self._v)
         self._reactions = None
         self._density = None  # explicit methods use lumped mass
@@ -399,7 +400,7 @@ class DeformableBody(BoundaryConditions):
         self._v[:] = self._initial_v
         self._stepper.restart(self._v)
         if self._stepper.incompressibility is not None:
-            self._stepper.incompressibility.pressure[:] = 0.0
+            self._stepper.incompressibility.set_static(0.0)
         self._stepper.restore_solver_memory()
         self._stepper.restore_solver_state({})
         self._reactions = None
@@ -432,6 +433,7 @@ class DeformableBody(BoundaryConditions):
         if self.incompressible:
             stepper.incompressibility = Incompressibility(elements, self._recovery_time, self.name)
             stepper.history["pressure"] = stepper.incompressibility.pressure
+            stepper.history["pressure_guesses"] = stepper.incompressibility.guesses
         return stepper
 
     def _state_arrays(self) -> dict[str, NDArray]:

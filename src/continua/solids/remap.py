@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from continua.deformable.boundary_conditions.constraints import BoundaryCondition
 from continua.deformable.boundary_conditions.dirichlet import DirichletSet
-from continua.deformable.boundary_surface import remap_embedded_surface
 from continua.deformable.damping import Damper
 from continua.deformable.element_materials import ElementMaterials
 from continua.deformable.elements import Elements
@@ -37,6 +36,7 @@ from continua.mesh.subdomains import Subdomains
 from continua.solids.discretisation import Discretisation
 from continua.solids.elements.bernstein_geometry import BernsteinGeometry
 from continua.solids.elements.rest_shape import weighted_mass
+from continua.solids.embedding import remap_embedded
 from continua.solids.plasticity.plasticity import Plasticity, PlasticState
 from continua.validation import instance_of, state_arrays, whole_number
 
@@ -149,7 +149,9 @@ def apply_change(body: SoftBody, change: TopologyChange) -> None:
         plan.plastic.take(body._plastic_state, transfer)
     plan.stepper.take_history(body._stepper, transfer.interpolate)
     if body.incompressible:
-        plan.stepper.history["pressure"][:] = transfer.interpolate(body._stepper.history["pressure"])
+        for key in ("pressure", "pressure_guesses"):
+            before = np.atleast_2d(body._stepper.history[key])
+            plan.stepper.history[key][:] = np.squeeze([transfer.interpolate(row) for row in before])
     contact, added = transfer.distribute(body._contact_force), body.external_forces()
     reactions = None if body._reactions is None else transfer.distribute(body._reactions())
     _commit(body, plan, x, v)
@@ -279,7 +281,7 @@ def _plan(
         initial = replace(start, transfer=transfer)
         velocities = transfer.interpolate(velocities)
         values = None if paint is None else readonly_copy(elements.values(transfer.interpolate(paint[1])))
-        skin = None if skin is None else remap_embedded_surface(*skin, whole)
+        skin = None if skin is None else remap_embedded(*skin, whole, elements)
         if start.goal is not None and plasticity is not None:
             goal = elements.values(transfer.interpolate(start.goal))
             plasticity = replace(plasticity, goal=goal)

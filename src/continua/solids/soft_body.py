@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.deformable.boundary_conditions.boundary_faces import BoundaryFaces
-from continua.deformable.boundary_surface import embed_surface
 from continua.deformable.damping import RotatedDamping
 from continua.deformable.deformable_body import DeformableBody
 from continua.deformable.element_materials import ElementMaterials, are_incompressible, checked_parts
@@ -49,6 +48,7 @@ from continua.solids.elements.hyperelastic_tet import HyperelasticTets
 from continua.solids.elements.linear_tet import LinearTets
 from continua.solids.elements.stvk_tet import StVKTets
 from continua.solids.elements.volume_pressures import volume_pressure_elements
+from continua.solids.embedding import embed_in_elements
 from continua.solids.face_shapes import boundary_faces
 from continua.solids.locking import averages_volume, note_locking
 from continua.solids.plasticity.plasticity import Plasticity
@@ -202,7 +202,7 @@ class SoftBody(DeformableBody):
         self._skin_elements: NDArray[np.int32] = np.zeros(0, np.int32)
         if skin is not None:
             instance_of(skin, SurfaceMesh, "the skin of a body")
-            self._skin, self._skin_elements = embed_surface(skin, mesh)
+            self._skin, self._skin_elements = embed_in_elements(skin, mesh, self._elements)
         self._skin_notes = () if skin is None else skin.notes
         self.voxels = voxels
         self._version = 0

@@ -229,7 +229,9 @@ def test_projection_without_contacts_pushes_nodes_into_the_plates(monkeypatch):
     monkeypatch.setattr(
         incompressibility,
         "PressureSolve",
-        lambda parts, rows=EMPTY_ROWS, count=None: original(parts, EMPTY_ROWS, count),
+        lambda parts, rows=EMPTY_ROWS, count=None, partners=None: original(
+            parts, EMPTY_ROWS, count, partners
+        ),
     )
     naive = max(report.max_penetration for _, _, report, _ in squeezed_ball(4, 0.6))
     assert aware < 1e-6 < 100.0 * 1e-6 < naive

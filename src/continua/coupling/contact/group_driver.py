@@ -17,10 +17,10 @@ from continua.coupling.contact.fail_safe import FailSafe
 from continua.coupling.contact.rigid_adapter import RigidInstancesAdapter
 from continua.coupling.contact.substep_solve import ContactSubstep
 from continua.timestepping import (
-    StepRequest,
     BodyStep,
     SolveResult,
     StepCoroutine,
+    StepRequest,
     SubstepError,
 )
 

@@ -664,7 +664,7 @@ class ContactSubstep:
     ) -> SolveReport:
         """Project velocities of incompressible bodies; active contacts keep their normal velocities.
 
-        Contacts that the moved nodes would violate join the active ones. Partners move with them; other bodies are held.
+        Contacts that the moved nodes would violate join the active ones. Partners move too; other bodies are held.
         """
         numbers = list(requests)
         first = requests[numbers[0]]

@@ -34,6 +34,9 @@ MAX_ITERATIONS = 500
 SWEEPS = 4
 """Symmetric Gauss-Seidel sweeps over the contacts in every product."""
 
+_WORST_GUESS = (
+    4.0  # residual of a guess, over that of none, from which it is dropped: it helps although it is larger
+)
 _PROGRESS = 0.5  # by which the true residual must fall between two restarts
 
 
@@ -165,8 +168,12 @@ class PressureSolve:
             return np.zeros(self._size), SolveReport(0, 0.0, True)
         if not np.isfinite(scale):
             return np.zeros(self._size), SolveReport(0, np.inf, False)
-        x = np.zeros(self._size) if guess is None else guess.copy()
         r, work = np.empty(self._size), np.empty(self._size)
+        x = np.zeros(self._size)
+        if guess is not None:
+            np.subtract(-rate, self.multiply(guess, work), out=r)
+            if float(kernels.largest_rate(r, self._volume)) < _WORST_GUESS * scale:
+                x[:] = guess
         total, last = 0, np.inf
         while True:
             np.subtract(-rate, self.multiply(x, work), out=r)

@@ -178,17 +178,18 @@ class ImplicitStepper(Stepper):
         answer = yield request
         step.dirichlet.set_coefficients(request.x, self.solved)
         if self.incompressibility is not None and not answer.failure:
-            answer = yield from self._improve_pressure(step, objective, answer.report)
+            answer = yield from self._improve_pressure(step, objective, answer)
         self._set_contact(answer.contact)
         if objective is None or answer.failure or not answer.report.residual >= 0.0:
             return self._outcome(answer.report, 1, answer.failure)
         return (yield from self._refine(objective, step, answer.report))
 
     def _improve_pressure(
-        self, step: StepInput, objective: _IncrementalPotential | None, first: SolveReport
+        self, step: StepInput, objective: _IncrementalPotential | None, before: SolveResult
     ) -> Generator[VelocitySystem, SolveResult, SolveResult]:
         """Solve again, with the pressures of an incompressible body that the last solution asks for."""
         assert self.incompressibility is not None
+        first, touched = before.report, before.contact is not None
         total, converged, warnings = first.iterations, first.converged, first.warnings
         for k in range(PRESSURE_SOLVES):
             force = self.incompressibility.improve(self.solved, self._weight, self._c_stiffness)
@@ -196,10 +197,10 @@ class ImplicitStepper(Stepper):
             self.rhs += force
             if objective is not None:
                 objective.add_load(force)
-            request = self._ask(step, self.solved, None, corrects=objective is None)
+            request = self._ask(step, self.solved, None, corrects=objective is None, is_prepared=not touched)
             request.preliminary = k + 1 < PRESSURE_SOLVES
             answer = yield request
-            report = answer.report
+            report, touched = answer.report, answer.contact is not None
             total, converged = total + report.iterations, converged and report.converged
             warnings += tuple(text for text in report.warnings if text not in warnings)
             if answer.failure or not report.residual >= 0.0:
@@ -221,6 +222,7 @@ class ImplicitStepper(Stepper):
         guess_directions: NDArray[np.float64] | None = None,
         corrects: bool = False,
         correction: NDArray[np.float64] | None = None,
+        is_prepared: bool = False,
     ) -> VelocitySystem:
         """Return the assembled system; x holds the initial guess, for `guess_directions` see `LinearSolver.solve`.
 
@@ -231,6 +233,7 @@ class ImplicitStepper(Stepper):
             guess_directions: See `LinearSolver.solve`.
             corrects: Whether `correct_free` follows a solve without contacts.
             correction: The solution without contacts if it is known already; the system is for contacts only.
+            is_prepared: Whether the solver has been updated to this matrix in this step.
         """
         dirichlet = step.dirichlet
         self._basis = dirichlet.basis
@@ -260,7 +263,8 @@ class ImplicitStepper(Stepper):
 
         @timed("linear solve")
         def solve() -> SolveReport:
-            update_solver()
+            if not is_prepared:
+                update_solver()
             return self.solver.solve(rhs, own, load, guess_directions)
 
         is_first = True
