@@ -144,6 +144,8 @@ def build_surface(
             mesh = meshes.surfaces.tube(spec.radius, spec.height, spec.cells)
         case cloth.SheetSphere():
             mesh = meshes.surfaces.sphere(spec.radius, spec.cells)
+        case cloth.SheetPillow():
+            mesh = meshes.surfaces.pillow(spec.size, spec.cells, height=spec.height)
         case rigid.RigidTorus():
             mesh = meshes.surfaces.torus(spec.radius, spec.tube, spec.cells)
         case rigid.RigidWheel():

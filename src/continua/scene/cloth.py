@@ -36,6 +36,7 @@ __all__ = [
     "Fabric",
     "Inflation",
     "SheetFile",
+    "SheetPillow",
     "SheetRectangle",
     "SheetSphere",
     "SheetTube",
@@ -72,6 +73,15 @@ class SheetSphere(Model):
     cells: Count = option("Cells along an edge of the icosahedron that it is made from.", 8, ge=1, le=500)
 
 
+class SheetPillow(Model):
+    """A closed pillow: two rectangles in the x-z plane, joined at their rims and arched apart."""
+
+    type: Literal["pillow"] = option("A closed pillow.")
+    size: Vector2 = option("Lengths along x and z.", (0.5, 0.5), unit="m")
+    cells: Counts2 = option("Number of cells along x and z.", (12, 12))
+    height: Number = option("Distance of the two in the middle.", 0.1, unit="m", gt=0, le=1e6)
+
+
 class SheetFile(Model):
     """A surface from a file (OBJ, STL, PLY, OFF, GLB), open or closed."""
 
@@ -88,10 +98,11 @@ Sheet = Annotated[
     Annotated[SheetRectangle, Tag("sheet")]
     | Annotated[SheetTube, Tag("tube")]
     | Annotated[SheetSphere, Tag("sphere")]
+    | Annotated[SheetPillow, Tag("pillow")]
     | Annotated[RigidTorus, Tag("torus")]
     | Annotated[ParametricMesh, Tag("parametric")]
     | Annotated[SheetFile, Tag("file")],
-    by_type("sheet", "tube", "sphere", "torus", "parametric", "file"),
+    by_type("sheet", "tube", "sphere", "pillow", "torus", "parametric", "file"),
 ]
 
 
