@@ -381,6 +381,18 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "SoftBody.set_contact_forces": NODES,
     "SoftBody.set_material": {"young": lambda: 1e5, "density": lambda: 900.0},
     "SurfaceMesh": {"points": lambda: surface().points, "triangles": lambda: surface().triangles},
+    "Cloth": {"mesh": surface},
+    "Cloth.attach": {"where": lambda: [0], "body": rigid},
+    "Cloth.field": {"name": lambda: "stress"},
+    "SheetMesh": {"points": lambda: surface().points, "cells": lambda: surface().triangles},
+    "SheetMesh.child_mesh": {
+        "points": lambda: surface().points,
+        "cells": lambda: surface().triangles,
+        "parents": lambda: np.arange(12, dtype=np.int32),
+    },
+    "SheetMesh.from_surface": {"surface": surface, "thickness": lambda: 1e-3},
+    "Fabric.measured": {"name": lambda: "denim"},
+    "Fabric.element_constants": {"elements": lambda: np.zeros(1, np.int32)},
     "TetMesh": {"points": lambda: tets().points, "cells": lambda: tets().cells},
     "TetMesh.child_mesh": MESH_CHILD,
     "TriMesh": {"points": lambda: [[0, 0], [1, 0], [0, 1]], "cells": lambda: [[0, 1, 2]]},
@@ -404,6 +416,11 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "EnergyMomentum.stepper": ELEMENTS,
     "Explicit.stepper": ELEMENTS,
     "SemiImplicit.stepper": ELEMENTS,
+}
+SPECIAL |= {  # cloth has the methods of deformable bodies
+    key.replace("SoftBody", "Cloth"): value
+    for key, value in SPECIAL.items()
+    if key.startswith("SoftBody.") and key.replace("SoftBody", "Cloth") not in SPECIAL
 }
 
 

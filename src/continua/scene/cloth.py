@@ -12,7 +12,7 @@ from continua.scene.laws import MODELS, Material
 from continua.scene.loads import LoadFaces, LoadVolume, Press, Push
 from continua.scene.motions import Drive, Lock, Pin, Pull
 from continua.scene.rigid import RigidTorus
-from continua.scene.shapes import ParametricMesh, Transform
+from continua.scene.shapes import FormulaText, Transform
 from continua.scene.soft_bodies import Damping, Initial, Paint, Part
 from continua.scene.solvers import Solver
 from continua.scene.types import (
@@ -36,6 +36,8 @@ __all__ = [
     "Fabric",
     "Inflation",
     "SheetFile",
+    "SheetParametric",
+    "SheetPillow",
     "SheetRectangle",
     "SheetSphere",
     "SheetTube",
@@ -72,6 +74,27 @@ class SheetSphere(Model):
     cells: Count = option("Cells along an edge of the icosahedron that it is made from.", 8, ge=1, le=500)
 
 
+class SheetPillow(Model):
+    """A closed pillow: two rectangles in the x-z plane, joined at their rims and arched apart."""
+
+    type: Literal["pillow"] = option("A closed pillow.")
+    size: Vector2 = option("Lengths along x and z.", (0.5, 0.5), unit="m")
+    cells: Counts2 = option("Number of cells along x and z.", (12, 12))
+    height: Number = option("Distance of the two in the middle.", 0.1, unit="m", gt=0, le=1e6)
+
+
+class SheetParametric(Model):
+    """The surface x(u, v), y(u, v), z(u, v), open or closed; for the formulas see `ParametricMesh`."""
+
+    type: Literal["parametric"] = option("A surface from formulas.")
+    x: FormulaText = option("Coordinate along x as a formula of u and v.", "u", unit="m")
+    y: FormulaText = option("Coordinate along y.", "0.05*sin(6*pi*u)", unit="m")
+    z: FormulaText = option("Coordinate along z.", "v", unit="m")
+    u: Vector2 = option("Range of u.", (0.0, 1.0))
+    v: Vector2 = option("Range of v.", (0.0, 1.0))
+    cells: Counts2 = option("Number of intervals along u and v.", (32, 24))
+
+
 class SheetFile(Model):
     """A surface from a file (OBJ, STL, PLY, OFF, GLB), open or closed."""
 
@@ -88,10 +111,11 @@ Sheet = Annotated[
     Annotated[SheetRectangle, Tag("sheet")]
     | Annotated[SheetTube, Tag("tube")]
     | Annotated[SheetSphere, Tag("sphere")]
+    | Annotated[SheetPillow, Tag("pillow")]
     | Annotated[RigidTorus, Tag("torus")]
-    | Annotated[ParametricMesh, Tag("parametric")]
+    | Annotated[SheetParametric, Tag("parametric")]
     | Annotated[SheetFile, Tag("file")],
-    by_type("sheet", "tube", "sphere", "torus", "parametric", "file"),
+    by_type("sheet", "tube", "sphere", "pillow", "torus", "parametric", "file"),
 ]
 
 
