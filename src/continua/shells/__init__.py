@@ -3,6 +3,7 @@
 from continua.shells.bending import Bending
 from continua.shells.cloth import Cloth
 from continua.shells.fields import CLOTH_FIELDS
+from continua.shells.inflation import Inflation
 from continua.shells.sheet_mesh import SheetMesh
 
-__all__ = ["CLOTH_FIELDS", "Bending", "Cloth", "SheetMesh"]
+__all__ = ["CLOTH_FIELDS", "Bending", "Cloth", "Inflation", "SheetMesh"]

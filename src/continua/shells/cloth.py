@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from math import inf
 from types import MappingProxyType
 from typing import Any
 
@@ -21,14 +23,16 @@ from continua.deformable.selection import Where
 from continua.errors import InputError
 from continua.frames import BodyFields, BodyFrame, ContactForces, Field, readonly_copy
 from continua.linalg import LinearSolver
-from continua.materials import Law, StVenantKirchhoff
+from continua.materials import Law, Orthotropic, StVenantKirchhoff
+from continua.materials.fabric import Fabric
 from continua.mesh import SurfaceMesh, Topology
-from continua.shells.bending import Bending
+from continua.shells.bending import Bending, HingeBending
 from continua.shells.cloth_elements import ClothElements
 from continua.shells.faces import sheet_faces
 from continua.shells.fields import cloth_field, lazy_fields, vtk_stress
+from continua.shells.inflation import Inflation
 from continua.shells.sheet_mesh import SheetMesh
-from continua.validation import array, choice, instance_of, instances_of, number
+from continua.validation import array, choice, function, instance_of, instances_of, number, numbers, shortened
 
 __all__ = ["Cloth"]
 
@@ -41,10 +45,18 @@ class Cloth(DeformableBody):
         material: The law in the plane, under plane stress, and its constants; `density` is per volume.
         thickness: Thickness [m]. Layers in contact keep this distance.
         bending: How it bends; None is the stiffness of the material and the thickness.
+        warp: Direction of the warp of a `Fabric`, one vector or one per triangle; the weft is across it. None is the
+            first texture coordinate of the mesh if it has them, else the x axis.
+        reference_normals: A function of points [m, 3] that returns the normals that triangles there should have, such
+            as those of a surface that the sheet lies on: triangles that face the other way then turn back. None leaves
+            them alone.
         parts: Parts with other constants, as pairs of a selection of triangles and a material of the same law.
         name: Name in the world; without one a world takes the name of the caller's variable.
         mass: "lumped" (diagonal, the default) or "consistent".
         damping: Rayleigh damping (alpha [1/s], beta [s]): C = alpha M + beta K.
+        drag: Coefficient of the wind's force along the normal of a triangle: the drag of flow across, and the lift of
+            oblique flow.
+        skin_friction: Coefficient of the wind's force along the triangle.
         friction: Coulomb's coefficient of the body's contacts; None takes the world's, see `Contact`.
         restitution: Coefficient of restitution; None takes the world's.
         integrator: The time integrator: `ImplicitEuler()` (the default), `Newmark()`, `Explicit()` or
@@ -62,10 +74,14 @@ class Cloth(DeformableBody):
         *,
         thickness: float | None = None,
         bending: Bending | None = None,
+        warp: ArrayLike | None = None,
+        reference_normals: Callable[[NDArray[np.float64]], ArrayLike] | None = None,
         parts: Sequence[tuple[Where, Law]] = (),
         name: str | None = None,
         mass: str = "lumped",
         damping: ArrayLike | RotatedDamping = (0.0, 0.0),
+        drag: float = 1.2,
+        skin_friction: float = 0.02,
         friction: float | None = None,
         restitution: float | None = None,
         integrator: Integrator | str = "implicit_euler",
@@ -76,12 +92,21 @@ class Cloth(DeformableBody):
     ) -> None:
         self._set_options(name, friction, restitution, color, integrator, newton)
         law = _checked_law(material, self.name)
+        if isinstance(law, Fabric):
+            law = law if thickness is None else replace(law, thickness=thickness)
+            thickness = law.thickness
+        if reference_normals is not None:
+            function(reference_normals, "the reference normals of cloth", "a function of points")
         checked_parts(law, parts)
         self.bending = Bending() if bending is None else instance_of(bending, Bending, "the bending of cloth")
         self._mass_lumped = choice(mass, "mass", ("consistent", "lumped")) == "lumped"
+        self._drag = number(drag, "the drag of cloth", low=0.0)
+        self._skin_friction = number(skin_friction, "the skin friction of cloth", low=0.0)
         self._uv, self._texture = getattr(mesh, "uv", None), getattr(mesh, "texture", None)
         self.mesh = _checked_sheet(mesh, thickness, self.name)
-        self._elements = ClothElements(self.mesh, self.bending)
+        self._elements = ClothElements(
+            self.mesh, self.bending, _warp(warp, self.mesh, self._uv), reference_normals
+        )
         self._surface = BoundarySurface(self._elements)
         self._element_size = float(np.sqrt(4.0 / np.sqrt(3.0) * self.mesh.areas.mean()))
         given = paint(self.mesh.points.copy()) if callable(paint) else paint
@@ -115,6 +140,22 @@ class Cloth(DeformableBody):
     def geometry_bytes(self) -> bytes:
         """Return the mesh as bytes; a run may only be resumed with the same."""
         return self.mesh.points.tobytes() + self.mesh.cells.tobytes()
+
+    def inflate(self, pressure: float, *, gas: bool = False, until: float = inf) -> Inflation:
+        """Put a pressure inside the closed sheet, over that outside.
+
+        Args:
+            pressure: The pressure [Pa]; of a gas that at the volume of the mesh.
+            gas: Whether the pressure times the volume stays the same, as of a gas in a vacuum: the sheet then resists
+                being squeezed. Otherwise the pressure stays the same.
+            until: Time at which it ends [s].
+        """
+        if not (self.mesh.is_closed and self.mesh.is_oriented):
+            raise InputError(
+                f"cloth '{self.name}' has no inside to inflate: its mesh must be closed, and its triangles all turned "
+                "the same way"
+            )
+        return self._load(Inflation(self, pressure, gas, until))
 
     # --- the body in a world ------------------------------------------------------------------------------
 
@@ -162,10 +203,26 @@ class Cloth(DeformableBody):
             f"thickness {self.thickness:g} m, {self.material!r})"
         )
 
+    def _advance_material(self, dt: float) -> None:
+        """Let folds that yield follow a substep."""
+        if isinstance(self._elements.bending, HingeBending):
+            self._elements.bending.flow(self._x)
+
+    def _return_to_initial(self) -> None:
+        if isinstance(self._elements.bending, HingeBending):
+            self._elements.bending.reset()
+
+    def _state_arrays(self) -> dict[str, NDArray]:
+        arrays = super()._state_arrays()
+        bending = self._elements.bending
+        if isinstance(bending, HingeBending) and bending.is_plastic:
+            arrays |= {"rest_half_sine": bending.half_sine, "yield_curvature": bending.yield_curvature}
+        return arrays
+
     # --- internals -------------------------------------------------------------------------------------------
 
     def _boundary_faces(self) -> BoundaryFaces:
-        return sheet_faces(self.mesh)
+        return sheet_faces(self.mesh, self._drag, self._skin_friction)
 
     def _contact_surface(self) -> ContactSurface:
         """Return the sheet, which others touch from both sides."""
@@ -190,9 +247,34 @@ def _checked_law(material: Law | None, name: str) -> Law:
             f"the law {type(law).__name__} is not rotation invariant, and cloth '{name}' turns; use "
             "StVenantKirchhoff or another law for large rotations"
         )
+    if law.anisotropic is not None or isinstance(law, Orthotropic):
+        raise InputError(
+            f"the law {type(law).__name__} has directions in a solid; for cloth '{name}' take a Fabric, with its warp"
+        )
     if law.poisson == 0.5:
         raise InputError(f"cloth '{name}' needs a Poisson's ratio below 0.5, such as 0.49")
     return law
+
+
+def _warp(given: ArrayLike | None, mesh: SheetMesh, uv: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Return the direction of the warp, shape [3] or [m, 3]."""
+    if given is not None:
+        warp = numbers(given)
+        if warp is None or warp.shape not in ((3,), (mesh.element_count, 3)) or not warp.any(axis=-1).all():
+            raise InputError(
+                f"the warp of cloth must be a vector, or one for each of {mesh.element_count} triangles, not "
+                f"{shortened(given)}"
+            )
+        return warp
+    if uv is None:
+        return np.array([1.0, 0.0, 0.0])
+    points = mesh.points[mesh.cells]
+    edges, plane = points[:, 1:] - points[:, :1], uv[:, 1:] - uv[:, :1]
+    area = plane[:, 0, 0] * plane[:, 1, 1] - plane[:, 0, 1] * plane[:, 1, 0]
+    along = plane[:, 1, 1:] * edges[:, 0] - plane[:, 0, 1:] * edges[:, 1]  # times the area: d x / d u
+    along = along * np.sign(area)[:, None]
+    along[~along.any(axis=1)] = [1.0, 0.0, 0.0]
+    return np.asarray(along, np.float64)
 
 
 def _checked_sheet(mesh: Any, thickness: float | None, name: str) -> SheetMesh:

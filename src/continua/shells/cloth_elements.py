@@ -10,34 +10,43 @@ from continua.deformable.damping import Damper
 from continua.deformable.elements import AssembledSystem, DiscreteGradient
 from continua.errors import InputError
 from continua.materials import Law
+from continua.materials.fabric import Fabric
 from continua.shells import assembly_kernels
 from continua.shells.bending import Bending, HingeBending, QuadraticBending, flexural_stiffness
 from continua.shells.cloth_pattern import make_pattern
-from continua.shells.membrane import Membrane
+from continua.shells.membrane import Membrane, ReferenceNormals
 from continua.shells.sheet_mesh import SheetMesh
 
 __all__ = ["ClothElements"]
+
+X_AXIS = np.array([1.0, 0.0, 0.0])
 
 
 class ClothElements:
     """Triangles of a sheet with in-plane elasticity, and bending; the interface is `deformable.Elements`.
 
     The two parts are independent: `membrane` leaves records of the triangles, `bending` of the hinges or a constant
-    stiffness, and one kernel assembles them.
+    stiffness, and one kernel assembles them. `inverted` counts triangles that face away from reference normals.
     """
 
     order = 1
     conservative = True
-    inverted = 0
 
-    def __init__(self, mesh: SheetMesh, bending: Bending) -> None:
+    def __init__(
+        self,
+        mesh: SheetMesh,
+        bending: Bending,
+        warp: NDArray[np.float64] = X_AXIS,
+        reference: ReferenceNormals | None = None,
+    ) -> None:
         self._mesh = mesh
         self.elements = mesh.cells
         self.rest_positions = mesh.points
         self.rest_coefficients = mesh.points
         self.node_count, self.element_count = mesh.node_count, mesh.element_count
         self.dof_map, self.pattern, self._lists = make_pattern(mesh.cells, mesh.hinges, mesh.points)
-        self.membrane = Membrane(mesh)
+        self.membrane = Membrane(mesh, warp, reference)
+        self.inverted = 0
         self.bending: HingeBending | QuadraticBending
         if bending.model == "quadratic":
             self.bending = QuadraticBending(mesh, self.pattern)
@@ -64,7 +73,9 @@ class ClothElements:
     def set_law(self, law: Law, constants: NDArray[np.float64]) -> None:
         """Set the law and the constants of every triangle, shape [m, k]; the first are Lame's [Pa]."""
         self.membrane.set_law(law, constants)
-        if self._stiffness is None:
+        if self._stiffness is None and isinstance(law, Fabric):
+            self.bending.set_stiffness(np.full(self.element_count, law.bending))
+        elif self._stiffness is None:
             self.bending.set_stiffness(flexural_stiffness(constants, self._mesh.thickness))
         else:
             self.bending.set_stiffness(np.full(self.element_count, self._stiffness))
@@ -89,9 +100,10 @@ class ClothElements:
         self._x = coefficients
         self.membrane.update(coefficients)
         self.bending.update(coefficients)
+        self.inverted = self.membrane.inverted
 
     def count_inverted(self, coefficients: NDArray[np.float64]) -> None:
-        """Triangles in space do not invert."""
+        """Triangles in space invert only where they face away from reference normals, which `update` counts."""
 
     def assemble(self, system: AssembledSystem) -> None:
         """Fill the system's matrix and right-hand side, as of the last update."""

@@ -15,6 +15,8 @@ from continua.numerics import inline, kernel_pair
 
 RECORD = 34
 CHUNK = 64
+LEAST_STRETCH = 1e-2
+"""Stretch below which the stiffness against motions along the normal is bounded."""
 
 
 @inline
@@ -49,29 +51,73 @@ def positive_part(s00, s01, s11):
     return scale * (radius + half), scale * s01, scale * (radius - half)
 
 
-@kernel_pair
-def stvk_records(x, triangles, rest_inverse, volumes, constants, records):
-    """Fill the records of St. Venant-Kirchhoff triangles in plane stress; `constants` start with Lame's [Pa].
+@inline
+def _add_strain_forms(records, e, at, u, v, g0, g1, h0, h1, stiffness):
+    """Write the block of corners with rest gradients g and h: the strain forms of one times C times those of the other.
 
-    With E = (F^T F - I)/2 and S = lambda' tr(E) I + 2 mu E, lambda' = 2 lambda mu / (lambda + 2 mu), the force of
-    corner a is V F S g_a and block (a, b) is
-    V [(g_a.S g_b) I + F (lambda' g_a g_b^T + mu (g_a.g_b) I + mu g_b g_a^T) F^T].
-    For a definite stiffness S is replaced by its positive part, that of tension.
+    The derivatives of the strains (E_00, E_11, 2 E_01) by a corner with gradient g are the vectors g_0 u, g_1 v and
+    g_1 u + g_0 v.
+    """
+    c00, c01, c11, c22, s00, s01, s11 = stiffness
+    stress = s00 * g0 * h0 + s01 * (g0 * h1 + g1 * h0) + s11 * g1 * h1
+    a = c00 * g0 * h0 + c22 * g1 * h1  # factor of u u^T
+    b = c01 * g0 * h1 + c22 * g1 * h0  # of u v^T
+    c = c01 * g1 * h0 + c22 * g0 * h1  # of v u^T
+    d = c11 * g1 * h1 + c22 * g0 * h0  # of v v^T
+    for r in range(3):
+        p, q = a * u[r] + c * v[r], b * u[r] + d * v[r]
+        records[e, at + 3 * r] = p * u[0] + q * v[0]
+        records[e, at + 3 * r + 1] = p * u[1] + q * v[1]
+        records[e, at + 3 * r + 2] = p * u[2] + q * v[2]
+    records[e, at] += stress
+    records[e, at + 4] += stress
+    records[e, at + 8] += stress
+
+
+@kernel_pair
+def green_records(x, triangles, rest_inverse, volumes, constants, records):
+    """Fill the records of triangles whose stress is linear in Green's strain E = (F^T F - I)/2, beyond a limit stiffer.
+
+    S_00 = c_00 E_00 + c_01 E_11, S_11 = c_01 E_00 + c_11 E_11, S_01 = 2 c_22 E_01; where E_00 or E_11 is above its
+    limit the stress gains c times the excess. The force of corner a is V F S g_a. For a definite stiffness S is
+    replaced by its positive part, that of tension.
+
+    Args:
+        x: Positions [m], shape [n, 3].
+        triangles: Shape [m, 3].
+        rest_inverse: See `Membrane`, shape [4, m].
+        volumes: Rest volumes [m3], shape [m].
+        constants: c_00, c_01, c_11, c_22 [Pa], limits of E_00 and E_11, factor of the stiffness beyond, shape [m, 7].
+        records: Result, shape [m, 34].
     """
     count = triangles.shape[0]
     for chunk in prange((count + CHUNK - 1) // CHUNK):
         for e in range(chunk * CHUNK, min(count, (chunk + 1) * CHUNK)):
             u0, u1, u2, v0, v1, v2 = deformation(x, triangles, rest_inverse, e)
             w = volumes[e]
-            lam, mu = constants[e, 0], constants[e, 1]
-            total = lam + 2.0 * mu
-            lam = 2.0 * lam * mu / total if total > 0.0 else 0.0
+            c00, c01, c11, c22 = (
+                w * constants[e, 0],
+                w * constants[e, 1],
+                w * constants[e, 2],
+                w * constants[e, 3],
+            )
             e00 = 0.5 * (u0 * u0 + u1 * u1 + u2 * u2 - 1.0)
             e11 = 0.5 * (v0 * v0 + v1 * v1 + v2 * v2 - 1.0)
             e01 = 0.5 * (u0 * v0 + u1 * v1 + u2 * v2)
-            trace = lam * (e00 + e11)
-            s00, s01, s11 = w * (trace + 2.0 * mu * e00), w * 2.0 * mu * e01, w * (trace + 2.0 * mu * e11)
-            records[e, 33] = 0.5 * (s00 * e00 + 2.0 * s01 * e01 + s11 * e11)
+            s00, s11, s01 = c00 * e00 + c01 * e11, c01 * e00 + c11 * e11, 2.0 * c22 * e01
+            energy = 0.5 * (s00 * e00 + s11 * e11 + 2.0 * s01 * e01)
+            above0, above1 = e00 - constants[e, 4], e11 - constants[e, 5]
+            if above0 > 0.0:
+                more = constants[e, 6] * c00
+                s00 += more * above0
+                energy += 0.5 * more * above0 * above0
+                c00 += more
+            if above1 > 0.0:
+                more = constants[e, 6] * c11
+                s11 += more * above1
+                energy += 0.5 * more * above1 * above1
+                c11 += more
+            records[e, 33] = energy
             a0, a1 = rest_inverse[0, e], rest_inverse[1, e]
             b0, b1 = rest_inverse[2, e], rest_inverse[3, e]
             ta, tb = s00 * a0 + s01 * a1, s01 * a0 + s11 * a1
@@ -83,31 +129,143 @@ def stvk_records(x, triangles, rest_inverse, volumes, constants, records):
             records[e, 31] = u1 * ta + v1 * tb
             records[e, 32] = u2 * ta + v2 * tb
             s00, s01, s11 = positive_part(s00, s01, s11)
-            lam, mu = w * lam, w * mu
-            p0, p1, p2 = u0 * a0 + v0 * a1, u1 * a0 + v1 * a1, u2 * a0 + v2 * a1
-            q0, q1, q2 = u0 * b0 + v0 * b1, u1 * b0 + v1 * b1, u2 * b0 + v2 * b1
-            o0, o1, o2 = -(p0 + q0), -(p1 + q1), -(p2 + q2)
-            m00, m11, m22 = u0 * u0 + v0 * v0, u1 * u1 + v1 * v1, u2 * u2 + v2 * v2
-            m01, m02, m12 = u0 * u1 + v0 * v1, u0 * u2 + v0 * v2, u1 * u2 + v1 * v2
-            m = (m00, m01, m02, m11, m12, m22)
-            # forms of corners: with themselves by the metric at rest, and by the stress
-            d12, s12 = mu * (a0 * b0 + a1 * b1), s00 * a0 * b0 + s01 * (a0 * b1 + a1 * b0) + s11 * a1 * b1
-            d11, t11 = mu * (a0 * a0 + a1 * a1), s00 * a0 * a0 + 2.0 * s01 * a0 * a1 + s11 * a1 * a1
-            d22, t22 = mu * (b0 * b0 + b1 * b1), s00 * b0 * b0 + 2.0 * s01 * b0 * b1 + s11 * b1 * b1
-            _write_block(records, e, 0, (o0, o1, o2), (p0, p1, p2), lam, mu, -(d11 + d12), -(t11 + s12), m)
-            _write_block(records, e, 9, (o0, o1, o2), (q0, q1, q2), lam, mu, -(d22 + d12), -(t22 + s12), m)
-            _write_block(records, e, 18, (p0, p1, p2), (q0, q1, q2), lam, mu, d12, s12, m)
+            stiffness = (c00, c01, c11, c22, s00, s01, s11)
+            u, v = (u0, u1, u2), (v0, v1, v2)
+            o0, o1 = -(a0 + b0), -(a1 + b1)
+            _add_strain_forms(records, e, 0, u, v, o0, o1, a0, a1, stiffness)
+            _add_strain_forms(records, e, 9, u, v, o0, o1, b0, b1, stiffness)
+            _add_strain_forms(records, e, 18, u, v, a0, a1, b0, b1, stiffness)
 
 
 @inline
-def _write_block(records, e, at, p, q, lam, mu, metric, stress, m):
-    """Write lam p q^T + mu q p^T + metric M + stress I from column `at`, with M symmetric (00, 01, 02, 11, 12, 22)."""
-    records[e, at] = (lam + mu) * p[0] * q[0] + metric * m[0] + stress
-    records[e, at + 1] = lam * p[0] * q[1] + mu * q[0] * p[1] + metric * m[1]
-    records[e, at + 2] = lam * p[0] * q[2] + mu * q[0] * p[2] + metric * m[2]
-    records[e, at + 3] = lam * p[1] * q[0] + mu * q[1] * p[0] + metric * m[1]
-    records[e, at + 4] = (lam + mu) * p[1] * q[1] + metric * m[3] + stress
-    records[e, at + 5] = lam * p[1] * q[2] + mu * q[1] * p[2] + metric * m[4]
-    records[e, at + 6] = lam * p[2] * q[0] + mu * q[2] * p[0] + metric * m[2]
-    records[e, at + 7] = lam * p[2] * q[1] + mu * q[2] * p[1] + metric * m[4]
-    records[e, at + 8] = (lam + mu) * p[2] * q[2] + metric * m[5] + stress
+def _unit(x, y, z, scale):
+    """Return the length of a vector and its direction, a zero one if it is far shorter than `scale`."""
+    length = np.sqrt(x * x + y * y + z * z)
+    if length <= 1e-12 * scale or length == 0.0:
+        return length, 0.0, 0.0, 0.0
+    return length, x / length, y / length, z / length
+
+
+@inline
+def _any_normal(x, y, z):
+    """Return a unit vector orthogonal to a unit vector."""
+    if abs(x) < 0.6:
+        length = np.sqrt(y * y + z * z)
+        return 0.0, z / length, -y / length
+    length = np.sqrt(x * x + z * z)
+    return -z / length, 0.0, x / length
+
+
+@inline
+def frame(u0, u1, u2, v0, v1, v2):
+    """Return an orthonormal pair q, p in the plane of F = (u, v), and r_00, r_01, r_11 with F = (q, p) R.
+
+    R is upper triangular with a diagonal that is not negative. Triangles that are lines or points have a frame too.
+    """
+    scale = abs(u0) + abs(u1) + abs(u2) + abs(v0) + abs(v1) + abs(v2)
+    r00, q0, q1, q2 = _unit(u0, u1, u2, scale)
+    if q0 == 0.0 and q1 == 0.0 and q2 == 0.0:
+        r00 = 0.0
+        length, p0, p1, p2 = _unit(v0, v1, v2, 0.0)
+        if length == 0.0:
+            p0 = 1.0
+        q0, q1, q2 = _any_normal(p0, p1, p2)
+        return (q0, q1, q2), (p0, p1, p2), 0.0, q0 * v0 + q1 * v1 + q2 * v2, length
+    r01 = q0 * v0 + q1 * v1 + q2 * v2
+    r11, p0, p1, p2 = _unit(v0 - r01 * q0, v1 - r01 * q1, v2 - r01 * q2, scale)
+    if p0 == 0.0 and p1 == 0.0 and p2 == 0.0:
+        r11 = 0.0
+        p0, p1, p2 = _any_normal(q0, q1, q2)
+    return (q0, q1, q2), (p0, p1, p2), r00, r01, r11
+
+
+@kernel_pair
+def reduce_to_plane(x, triangles, rest_inverse, flipped, frames, columns):
+    """Turn the deformation of triangles into their plane, F = (q, p) R, so that laws of plane bodies apply.
+
+    Args:
+        x: Positions [m], shape [n, 3].
+        triangles: Shape [m, 3].
+        rest_inverse: See `Membrane`, shape [4, m].
+        flipped: Whether a triangle faces the wrong way: then p is turned, and det R < 0. Shape [m], or None.
+        frames: Result: q, p and r_00, r_01, r_11, shape [m, 9].
+        columns: Result: the columns of the plane deformation gradient, and zero, as three nodes each, shape [3 m, 3].
+    """
+    count = triangles.shape[0]
+    for chunk in prange((count + CHUNK - 1) // CHUNK):
+        for e in range(chunk * CHUNK, min(count, (chunk + 1) * CHUNK)):
+            u0, u1, u2, v0, v1, v2 = deformation(x, triangles, rest_inverse, e)
+            q, p, r00, r01, r11 = frame(u0, u1, u2, v0, v1, v2)
+            sign = -1.0 if flipped is not None and flipped[e] else 1.0
+            r11 *= sign
+            for c in range(3):
+                frames[e, c] = q[c]
+                frames[e, 3 + c] = sign * p[c]
+                columns[3 * e, c] = 0.0
+                columns[3 * e + 1, c] = 0.0
+                columns[3 * e + 2, c] = 0.0
+            frames[e, 6], frames[e, 7], frames[e, 8] = r00, r01, r11
+            columns[3 * e, 0] = r00
+            columns[3 * e + 1, 0] = r01
+            columns[3 * e + 1, 1] = r11
+
+
+@inline
+def _add_plane_forms(records, e, at, q, p, n, g0, g1, h0, h1, T, s):
+    """Write the block of corners with rest gradients g and h: that of motions in the plane, and of those along n."""
+    m00 = g0 * (T[0] * h0 + T[1] * h1) + g1 * (T[1] * h0 + T[4] * h1)
+    m01 = g0 * (T[2] * h0 + T[3] * h1) + g1 * (T[5] * h0 + T[6] * h1)
+    m10 = g0 * (T[2] * h0 + T[5] * h1) + g1 * (T[3] * h0 + T[6] * h1)
+    m11 = g0 * (T[7] * h0 + T[8] * h1) + g1 * (T[8] * h0 + T[9] * h1)
+    along = s[0] * g0 * h0 + s[1] * (g0 * h1 + g1 * h0) + s[2] * g1 * h1
+    for r in range(3):
+        a, b, c = m00 * q[r] + m10 * p[r], m01 * q[r] + m11 * p[r], along * n[r]
+        records[e, at + 3 * r] = a * q[0] + b * p[0] + c * n[0]
+        records[e, at + 3 * r + 1] = a * q[1] + b * p[1] + c * n[1]
+        records[e, at + 3 * r + 2] = a * q[2] + b * p[2] + c * n[2]
+
+
+@kernel_pair
+def records_from_plane(points, frames, rest_inverse, volumes, records):
+    """Fill the records of triangles from the law evaluated in their plane.
+
+    A motion along the normal n changes F by n a^T, and the stress F S by n (S a)^T: its stiffness is S, of which the
+    positive part is taken.
+
+    Args:
+        points: Records of `materials.point_kernels` in plane stress, shape [m, 64].
+        frames: See `reduce_to_plane`, shape [m, 9].
+        rest_inverse: See `Membrane`, shape [4, m].
+        volumes: Rest volumes [m3], shape [m].
+        records: Result, shape [m, 34].
+    """
+    count = points.shape[0]
+    for chunk in prange((count + CHUNK - 1) // CHUNK):
+        for e in range(chunk * CHUNK, min(count, (chunk + 1) * CHUNK)):
+            w = volumes[e]
+            q, p = (frames[e, 0], frames[e, 1], frames[e, 2]), (frames[e, 3], frames[e, 4], frames[e, 5])
+            n = (q[1] * p[2] - q[2] * p[1], q[2] * p[0] - q[0] * p[2], q[0] * p[1] - q[1] * p[0])
+            P00, P01, P10, P11 = w * points[e, 9], w * points[e, 10], w * points[e, 12], w * points[e, 13]
+            a0, a1 = rest_inverse[0, e], rest_inverse[1, e]
+            b0, b1 = rest_inverse[2, e], rest_inverse[3, e]
+            for c in range(3):
+                records[e, 27 + c] = q[c] * (P00 * a0 + P01 * a1) + p[c] * (P10 * a0 + P11 * a1)
+                records[e, 30 + c] = q[c] * (P00 * b0 + P01 * b1) + p[c] * (P10 * b0 + P11 * b1)
+            records[e, 33] = w * points[e, 63]
+            # upper half of the tangent, row by row from column 18: rows and columns 0 (00), 1 (01), 3 (10), 4 (11)
+            T = (
+                w * points[e, 18], w * points[e, 19], w * points[e, 21], w * points[e, 22],
+                w * points[e, 27], w * points[e, 29], w * points[e, 30],
+                w * points[e, 42], w * points[e, 43], w * points[e, 48],
+            )  # fmt: skip
+            r00, r11 = frames[e, 6], frames[e, 8]
+            bound = LEAST_STRETCH
+            down = r11 if abs(r11) > bound else (bound if r11 >= 0.0 else -bound)
+            s10, s11 = P10 / down, P11 / down
+            over = max(r00, bound)
+            s00, s01 = (P00 - frames[e, 7] * s10) / over, (P01 - frames[e, 7] * s11) / over
+            s = positive_part(s00, 0.5 * (s01 + s10), s11)
+            o0, o1 = -(a0 + b0), -(a1 + b1)
+            _add_plane_forms(records, e, 0, q, p, n, o0, o1, a0, a1, T, s)
+            _add_plane_forms(records, e, 9, q, p, n, o0, o1, b0, b1, T, s)
+            _add_plane_forms(records, e, 18, q, p, n, a0, a1, b0, b1, T, s)

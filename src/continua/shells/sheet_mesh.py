@@ -77,6 +77,18 @@ class SheetMesh(VolumeMesh):
         """The sheet itself, shape [m, 3]."""
         return self.cells
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether every edge has two triangles, so that there is an inside."""
+        return bool((self.face_elements[:, 1] >= 0).all())
+
+    @cached_property
+    def is_oriented(self) -> bool:
+        """Whether neighbours run through their common edge in opposite directions."""
+        inner = self.face_elements[:, 1] >= 0
+        (a, b), (i, j) = self.face_elements[inner].T, self._faces.locals[inner].T
+        return bool((self.cells[a, self.FACES[i, 0]] == self.cells[b, self.FACES[j, 1]]).all())
+
     @cached_property
     def hinges(self) -> NDArray[np.int32]:
         """Pairs of adjacent triangles, shape [h, 4]: a corner, the common edge, and the opposite corner."""
