@@ -165,9 +165,11 @@ class SurfaceContacts:
         min_distance: Distance that two surfaces keep [m], shape [m, m].
         max_distance: Largest distance at which pairs are found [m], shape [m, m].
         overlapping: Numbers of bodies that intersected at the start and do not touch each other.
+        found_none: Whether the last `find_crossings` found nothing at all that comes too close.
     """
 
     overlapping: frozenset[tuple[int, int]] = frozenset()
+    found_none = False
 
     def __init__(
         self,
@@ -348,6 +350,7 @@ class SurfaceContacts:
         """
         x0, x1 = self._positions(start, time), self._positions(end, time + dt)
         pairs = find_impacts(self.mesh, x0, x1, CROSSED_MARGIN * self.min_distance, previous_keys)
+        self.found_none = not len(pairs)
         # pairs that are too close from the start have no side from which they came; `find_close` separates them
         pairs = pairs.take(pairs.times > 0.0)
         first = float(pairs.times.min(initial=1.0))
