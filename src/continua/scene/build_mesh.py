@@ -144,6 +144,10 @@ def build_surface(
             mesh = meshes.surfaces.tube(spec.radius, spec.height, spec.cells)
         case cloth.SheetSphere():
             mesh = meshes.surfaces.sphere(spec.radius, spec.cells)
+        case cloth.SheetParametric():
+            mesh = meshes.parametric(
+                spec.x, spec.y, spec.z, u=spec.u, v=spec.v, cells=spec.cells, closed=False
+            )
         case cloth.SheetPillow():
             mesh = meshes.surfaces.pillow(spec.size, spec.cells, height=spec.height)
         case rigid.RigidTorus():

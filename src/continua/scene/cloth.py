@@ -12,7 +12,7 @@ from continua.scene.laws import MODELS, Material
 from continua.scene.loads import LoadFaces, LoadVolume, Press, Push
 from continua.scene.motions import Drive, Lock, Pin, Pull
 from continua.scene.rigid import RigidTorus
-from continua.scene.shapes import ParametricMesh, Transform
+from continua.scene.shapes import FormulaText, Transform
 from continua.scene.soft_bodies import Damping, Initial, Paint, Part
 from continua.scene.solvers import Solver
 from continua.scene.types import (
@@ -36,6 +36,7 @@ __all__ = [
     "Fabric",
     "Inflation",
     "SheetFile",
+    "SheetParametric",
     "SheetPillow",
     "SheetRectangle",
     "SheetSphere",
@@ -82,6 +83,18 @@ class SheetPillow(Model):
     height: Number = option("Distance of the two in the middle.", 0.1, unit="m", gt=0, le=1e6)
 
 
+class SheetParametric(Model):
+    """The surface x(u, v), y(u, v), z(u, v), open or closed; for the formulas see `ParametricMesh`."""
+
+    type: Literal["parametric"] = option("A surface from formulas.")
+    x: FormulaText = option("Coordinate along x as a formula of u and v.", "u", unit="m")
+    y: FormulaText = option("Coordinate along y.", "0.05*sin(6*pi*u)", unit="m")
+    z: FormulaText = option("Coordinate along z.", "v", unit="m")
+    u: Vector2 = option("Range of u.", (0.0, 1.0))
+    v: Vector2 = option("Range of v.", (0.0, 1.0))
+    cells: Counts2 = option("Number of intervals along u and v.", (32, 24))
+
+
 class SheetFile(Model):
     """A surface from a file (OBJ, STL, PLY, OFF, GLB), open or closed."""
 
@@ -100,7 +113,7 @@ Sheet = Annotated[
     | Annotated[SheetSphere, Tag("sphere")]
     | Annotated[SheetPillow, Tag("pillow")]
     | Annotated[RigidTorus, Tag("torus")]
-    | Annotated[ParametricMesh, Tag("parametric")]
+    | Annotated[SheetParametric, Tag("parametric")]
     | Annotated[SheetFile, Tag("file")],
     by_type("sheet", "tube", "sphere", "pillow", "torus", "parametric", "file"),
 ]

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.contact_solver.contact_body import ContactSurface
 from continua.deformable.boundary_conditions.boundary_faces import BoundaryFaces
+from continua.deformable.boundary_conditions.constraints import Constraint
 from continua.deformable.boundary_surface import BoundarySurface
 from continua.deformable.contact_body import connected_pieces
 from continua.deformable.damping import RotatedDamping
@@ -26,6 +27,7 @@ from continua.linalg import LinearSolver
 from continua.materials import Law, Orthotropic, StVenantKirchhoff
 from continua.materials.fabric import Fabric
 from continua.mesh import SurfaceMesh, Topology
+from continua.shells.attachment import FollowBody
 from continua.shells.bending import Bending, HingeBending
 from continua.shells.cloth_elements import ClothElements
 from continua.shells.faces import sheet_faces
@@ -156,6 +158,19 @@ class Cloth(DeformableBody):
                 "the same way"
             )
         return self._load(Inflation(self, pressure, gas, until))
+
+    def attach(self, where: Where, body: Any, *, until: float = inf) -> Constraint:
+        """Let nodes follow the surface of another body, soft or rigid, at the place on it where they are now.
+
+        The other body does not feel the cloth. Give the pair `collide: False` where they are sewn together closely.
+
+        Args:
+            where: The nodes, as for `pin`.
+            body: The body.
+            until: Time at which they are released [s].
+        """
+        nodes = self._select(where, "attachment")
+        return self.drive(nodes, FollowBody(body, self._x[nodes], self), until=until)
 
     # --- the body in a world ------------------------------------------------------------------------------
 
