@@ -37,6 +37,9 @@ DEPTH_FRACTION = 0.02
 """Depth of a node in a collider or rigid body that counts as passing, as a fraction of an element's size, where the
 surface has no thickness."""
 
+SAME_PATH = 1e-3
+"""Distance of the end of a path from that of one that is free, as a fraction of the smallest distance to keep."""
+
 INSIDE_FRACTION = 1e-3
 """The same for a node that starts inside."""
 
@@ -68,12 +71,15 @@ class FailSafe:
         self._kinematic: dict[int, int] = {}
 
     @timed("contact fail-safe")
-    def run(self, held: Sequence[NDArray[np.bool_] | None]) -> str:
+    def run(self, held: Sequence[NDArray[np.bool_] | None], clear: NDArray[np.float64] | None = None) -> str:
         """Correct what would pass; return a sentence about it, or an empty one.
 
         Args:
             held: Nodes of each body whose motion is prescribed; None is all of a body that cannot be corrected.
+            clear: Velocities [m/s] whose paths contact has found to be free, one after the other; or None.
         """
+        if clear is not None and self._moved_as(clear):
+            return ""
         motion = self._motion(held)
         self._tangled: NDArray[np.bool_] | None = None
         self._was_tangled = 0
@@ -89,6 +95,15 @@ class FailSafe:
                 adapter.correct_motion(moved, changed / self.dt)
         self._correct_rigid(motion, poses)
         return self._describe(motion, report)
+
+    def _moved_as(self, velocities: NDArray[np.float64]) -> bool:
+        """Return whether all nodes moved with these velocities, but for much less than the distances that count."""
+        distance = self.stepper.surface_contacts.min_distance
+        same = SAME_PATH * float(distance.min(initial=np.inf, where=distance > 0.0))
+        return all(
+            np.abs(adapter.positions - x - self.dt * velocities[a:b]).max(initial=0.0) <= same
+            for adapter, x, a, b in zip(self.soft, self.start, self.first[:-1], self.first[1:], strict=True)
+        )
 
     def _motion(self, held: Sequence[NDArray[np.bool_] | None]) -> StepMotion:
         end = [adapter.positions for adapter in self.soft]

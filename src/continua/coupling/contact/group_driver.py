@@ -185,7 +185,7 @@ class GroupDriver:
             held = [
                 contact.held.get(i) if body.can_be_corrected else None for i, body in enumerate(self.soft)
             ]
-            note = fail_safe.run(held)
+            note = fail_safe.run(held, contact.clear_ends)
             for body in self.soft if note else ():
                 body.add_note(note)
         self.warm_start = WarmStart(*contact.finish())

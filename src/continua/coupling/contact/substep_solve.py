@@ -135,6 +135,7 @@ class ContactSubstep:
         ] = []  # rows of motors at their limit, and their forces
         self._pending: dict[int, SolveResult] = {}
         self.held: dict[int, NDArray[np.bool_]] = {}  # nodes of each body whose motion is prescribed
+        self.clear_ends: NDArray[np.float64] | None = None  # velocities whose paths are known to be free
         self._separates = True  # whether surfaces that overlap are moved apart in this substep
 
     def _slice(self, i: int) -> slice:
@@ -334,7 +335,10 @@ class ContactSubstep:
                     ends, end_poses, depths, held, self.points.extended(self.V), self.rows, round_
                 )
             )
-        return self.points.resolve(join_rows(parts))
+        new = self.points.resolve(join_rows(parts))
+        is_clear = self._rigid_detector is None and not len(new) and self.stepper.surface_contacts.found_none
+        self.clear_ends = self.V.copy() if is_clear and not len(violated) else None
+        return new
 
     def _correct_joints(self, requests: Mapping[int, VelocitySystem], round_: int) -> bool:
         """Correct joints for their pose at the end with V, and limit motors; returns whether anything changed."""

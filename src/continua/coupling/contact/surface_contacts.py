@@ -60,6 +60,9 @@ NOTE_FRACTION = 0.02
 MOVE_APART = "move them apart, or set 'collide' of this pair to false"
 """What to do about two participants that overlap at the start."""
 
+RECOVERY_RATE = 0.2
+"""Fraction of a missing distance between sheets that is recovered in a step: all at once it would add kinetic energy."""
+
 PROXIMITY_FRACTION = 0.5
 """Distance up to which pairs are found before they touch, as a fraction of the mean length of edges."""
 
@@ -173,9 +176,11 @@ class SurfaceContacts:
         min_distance: Distance that two surfaces keep [m], shape [m, m].
         max_distance: Largest distance at which pairs are found [m], shape [m, m].
         overlapping: Numbers of bodies that intersected at the start and do not touch each other.
+        found_none: Whether the last `find_crossings` found nothing at all that comes too close.
     """
 
     overlapping: frozenset[tuple[int, int]] = frozenset()
+    found_none = False
 
     def __init__(
         self,
@@ -232,6 +237,7 @@ class SurfaceContacts:
         rigid = np.array(is_rigid, dtype=bool)
         self._is_rigid = rigid & ~is_collider
         self._is_collider = is_collider
+        self._is_sheet = np.array([surface.two_sided for surface in self.mesh.surfaces], np.bool_)
         min_distance = np.maximum(own[:, None], own[None, :])
         min_distance[is_collider[:, None] | is_collider[None, :]] *= COLLIDER_DISTANCE_FRACTION
         pieces = self._pieces_of_one_body()
@@ -356,6 +362,7 @@ class SurfaceContacts:
         """
         x0, x1 = self._positions(start, time), self._positions(end, time + dt)
         pairs = find_impacts(self.mesh, x0, x1, CROSSED_MARGIN * self.min_distance, previous_keys)
+        self.found_none = not len(pairs)
         # pairs that are too close from the start have no side from which they came; `find_close` separates them
         pairs = pairs.take(pairs.times > 0.0)
         first = float(pairs.times.min(initial=1.0))
@@ -605,10 +612,12 @@ class SurfaceContacts:
                 "rigid_signs": np.array([1.0, -1.0]),
                 "rigid_centers": np.where(self._is_rigid[sides][..., None], centers[body[sides]], 0.0),
             }
+        gap = pairs.gaps - kept
+        sheets = self._is_sheet[pairs.a] | self._is_sheet[pairs.b]
         return contact_rows(
             normals,
             near,
-            pairs.gaps - kept,
+            np.where(sheets & (gap < 0.0), RECOVERY_RATE * gap, gap),
             soft_rows=soft_rows,
             soft_weights=weights,
             surface_velocity=surface_velocity,
