@@ -2,10 +2,16 @@
 
 A constraint C(p) of compliance alpha changes the positions p of its nodes by w_i grad_i C dl with
 
-    dl = (-C - a l - g grad C . (p - x)) / ((1 + g) sum of w_i |grad_i C|^2 + a),    a = alpha/dt^2,  g = damping time/dt,
+    dl = (-C - a l - g grad C . (p - x)) / ((1 + g) sum of w_i |grad_i C|^2 + a),    a = alpha/dt^2,
 
-and l by dl (XPBD, Macklin 2016); w_i are inverse masses. With alpha = 0 and dl times a factor it is position-based
-dynamics (Mueller 2007). Its fixed point is the implicit Euler step of the energy C^2/(2 alpha).
+and l by dl (XPBD, Macklin 2016); w_i are inverse masses, and g = damping time/dt. With alpha = 0 and dl times a factor
+it is position-based dynamics (Mueller 2007).
+
+If gradients turn while one iterates, positions keep what earlier gradients did to them, and XPBD ends beside the
+implicit Euler step of the energy C^2/(2 alpha). So with several iterations (`exact`) the displacement w_i grad_i C l is
+renewed as a whole: that with the last gradient is taken away, and -C gets the term that belongs to it,
+- sum of w_i (grad_i C - last grad_i C) . grad_i C l. The fixed point is the implicit step then. Gradients
+that change by more than half, as in crushed states, are not followed.
 
 Constraints are projected one after the other (Gauss-Seidel). Those of a colour share no nodes, so that any number of
 threads gives the same bits.
@@ -23,6 +29,9 @@ __all__ = ["dihedral_angles", "greedy_colors", "position_based_step"]
 
 _TINY = 1e-280
 WORDS = 8  # of 64 colours each
+
+FOLLOWED = 0.5
+"""Largest relative change of a gradient between iterations that displacements follow."""
 
 
 @kernel
@@ -58,7 +67,7 @@ def _multiplier(C, alpha, factor, multiplier, rate, damping, weight):
 
 
 @inline
-def _distance(c, p, x, w, nodes, length, alpha, factor, multiplier, scale, damping):
+def _distance(c, p, x, w, nodes, length, alpha, factor, multiplier, last, exact, scale, damping):
     i, j = nodes[c, 0], nodes[c, 1]
     weight = w[i] + w[j]
     d0, d1, d2 = p[i, 0] - p[j, 0], p[i, 1] - p[j, 1], p[i, 2] - p[j, 2]
@@ -75,8 +84,23 @@ def _distance(c, p, x, w, nodes, length, alpha, factor, multiplier, scale, dampi
                 + d1 * (p[i, 1] - x[i, 1] - p[j, 1] + x[j, 1])
                 + d2 * (p[i, 2] - x[i, 2] - p[j, 2] + x[j, 2])
             )
-        dl = _multiplier(size - length[c], scale * alpha[c], factor, multiplier[c], rate, damping, weight)
-        multiplier[c] += dl
+        C, l = size - length[c], multiplier[c]
+        e0 = e1 = e2 = 0.0
+        follows = exact
+        if exact and l != 0.0:
+            turn = d0 * last[c, 0] + d1 * last[c, 1] + d2 * last[c, 2]
+            follows = 1.0 - turn < FOLLOWED
+            if follows:
+                C += weight * (1.0 - turn) * l
+        dl = _multiplier(C, scale * alpha[c], factor, l, rate, damping, weight)
+        multiplier[c] = l + dl
+        if exact:
+            e0, e1, e2 = last[c, 0], last[c, 1], last[c, 2]
+            last[c, 0], last[c, 1], last[c, 2] = d0, d1, d2
+        if follows:
+            dl += l
+            d0, d1, d2 = d0 * dl - e0 * l, d1 * dl - e1 * l, d2 * dl - e2 * l
+            dl = 1.0
         a, b = w[i] * dl, w[j] * dl
         p[i, 0] += a * d0
         p[i, 1] += a * d1
@@ -87,7 +111,7 @@ def _distance(c, p, x, w, nodes, length, alpha, factor, multiplier, scale, dampi
 
 
 @inline
-def _weighted(c, p, x, w, nodes, weights, length, alpha, factor, multiplier, scale, damping):
+def _weighted(c, p, x, w, nodes, weights, length, alpha, factor, multiplier, last, exact, scale, damping):
     s0 = s1 = s2 = weight = 0.0
     r0 = r1 = r2 = 0.0
     for a in range(4):
@@ -106,8 +130,23 @@ def _weighted(c, p, x, w, nodes, weights, length, alpha, factor, multiplier, sca
         s1 /= size
         s2 /= size
         rate = s0 * r0 + s1 * r1 + s2 * r2
-        dl = _multiplier(size - length[c], scale * alpha[c], factor, multiplier[c], rate, damping, weight)
-        multiplier[c] += dl
+        C, l = size - length[c], multiplier[c]
+        e0 = e1 = e2 = 0.0
+        follows = exact
+        if exact and l != 0.0:
+            turn = s0 * last[c, 0] + s1 * last[c, 1] + s2 * last[c, 2]
+            follows = 1.0 - turn < FOLLOWED
+            if follows:
+                C += weight * (1.0 - turn) * l
+        dl = _multiplier(C, scale * alpha[c], factor, l, rate, damping, weight)
+        multiplier[c] = l + dl
+        if exact:
+            e0, e1, e2 = last[c, 0], last[c, 1], last[c, 2]
+            last[c, 0], last[c, 1], last[c, 2] = s0, s1, s2
+        if follows:
+            dl += l
+            s0, s1, s2 = s0 * dl - e0 * l, s1 * dl - e1 * l, s2 * dl - e2 * l
+            dl = 1.0
         for a in range(4):
             i, f = nodes[c, a], weights[c, a]
             if f != 0.0:  # nodes without weight belong to other constraints of the colour
@@ -119,7 +158,7 @@ def _weighted(c, p, x, w, nodes, weights, length, alpha, factor, multiplier, sca
 
 @inline
 def _dihedral(p, i0, i1, i2, i3):
-    """Return the angle at the edge 01 between the triangles with the tips 2 and 3, its gradients, and whether it exists.
+    """Return the angle at the edge 01 between the triangles with the tips 2 and 3, its gradients, and if it exists.
 
     The gradients are those of Bridson (2003): along the normals at the tips, and balanced along the edge.
     """
@@ -162,15 +201,14 @@ def dihedral_angles(p, nodes):
 
 
 @inline
-def _four(c, p, x, w, nodes, C, g0, g1, g2, g3, alpha, factor, multiplier, damping):
+def _four(c, p, x, w, nodes, C, g0, g1, g2, g3, alpha, factor, multiplier, last, exact, reach, damping):
     """Project a constraint on four nodes with its value and gradients."""
     i, j, k, l = nodes[c, 0], nodes[c, 1], nodes[c, 2], nodes[c, 3]
-    weight = (
-        w[i] * (g0[0] * g0[0] + g0[1] * g0[1] + g0[2] * g0[2])
-        + w[j] * (g1[0] * g1[0] + g1[1] * g1[1] + g1[2] * g1[2])
-        + w[k] * (g2[0] * g2[0] + g2[1] * g2[1] + g2[2] * g2[2])
-        + w[l] * (g3[0] * g3[0] + g3[1] * g3[1] + g3[2] * g3[2])
-    )
+    t0 = w[i] * (g0[0] * g0[0] + g0[1] * g0[1] + g0[2] * g0[2])
+    t1 = w[j] * (g1[0] * g1[0] + g1[1] * g1[1] + g1[2] * g1[2])
+    t2 = w[k] * (g2[0] * g2[0] + g2[1] * g2[1] + g2[2] * g2[2])
+    t3 = w[l] * (g3[0] * g3[0] + g3[1] * g3[1] + g3[2] * g3[2])
+    weight = t0 + t1 + t2 + t3
     if not (weight > _TINY and weight < 1e200):
         return
     rate = 0.0
@@ -178,8 +216,34 @@ def _four(c, p, x, w, nodes, C, g0, g1, g2, g3, alpha, factor, multiplier, dampi
         for u in range(3):
             rate += g0[u] * (p[i, u] - x[i, u]) + g1[u] * (p[j, u] - x[j, u])
             rate += g2[u] * (p[k, u] - x[k, u]) + g3[u] * (p[l, u] - x[l, u])
-    dl = _multiplier(C, alpha, factor, multiplier[c], rate, damping, weight)
-    multiplier[c] += dl
+    l_before = multiplier[c]
+    follows = True
+    if exact and l_before != 0.0:
+        turn = w[i] * (g0[0] * last[c, 0] + g0[1] * last[c, 1] + g0[2] * last[c, 2])
+        turn += w[j] * (g1[0] * last[c, 3] + g1[1] * last[c, 4] + g1[2] * last[c, 5])
+        turn += w[k] * (g2[0] * last[c, 6] + g2[1] * last[c, 7] + g2[2] * last[c, 8])
+        turn += w[l] * (g3[0] * last[c, 9] + g3[1] * last[c, 10] + g3[2] * last[c, 11])
+        follows = abs(weight - turn) < FOLLOWED * weight
+        if follows:
+            C += (weight - turn) * l_before
+    dl = _multiplier(C, alpha, factor, l_before, rate, damping, weight)
+    farthest = dl * dl * max(max(w[i] * t0, w[j] * t1), max(w[k] * t2, w[l] * t3))
+    if farthest > reach * reach:
+        dl *= reach / sqrt(farthest)
+    multiplier[c] = l_before + dl
+    if exact and not follows:
+        for u in range(3):
+            last[c, u], last[c, 3 + u], last[c, 6 + u], last[c, 9 + u] = g0[u], g1[u], g2[u], g3[u]
+    elif exact:
+        dl += l_before
+        if l_before != 0.0:
+            for u in range(3):
+                p[i, u] -= w[i] * l_before * last[c, u]
+                p[j, u] -= w[j] * l_before * last[c, 3 + u]
+                p[k, u] -= w[k] * l_before * last[c, 6 + u]
+                p[l, u] -= w[l] * l_before * last[c, 9 + u]
+        for u in range(3):
+            last[c, u], last[c, 3 + u], last[c, 6 + u], last[c, 9 + u] = g0[u], g1[u], g2[u], g3[u]
     a, b, d, e = w[i] * dl, w[j] * dl, w[k] * dl, w[l] * dl
     p[i, 0] += a * g0[0]
     p[i, 1] += a * g0[1]
@@ -196,7 +260,7 @@ def _four(c, p, x, w, nodes, C, g0, g1, g2, g3, alpha, factor, multiplier, dampi
 
 
 @inline
-def _hinge(c, p, x, w, nodes, rest, alpha, factor, multiplier, scale, damping):
+def _hinge(c, p, x, w, nodes, rest, alpha, factor, multiplier, last, exact, reach, scale, damping):
     angle, g0, g1, g2, g3, ok = _dihedral(p, nodes[c, 0], nodes[c, 1], nodes[c, 2], nodes[c, 3])
     if ok:
         C = angle - rest[c]
@@ -204,7 +268,25 @@ def _hinge(c, p, x, w, nodes, rest, alpha, factor, multiplier, scale, damping):
             C -= 2.0 * pi
         elif -pi > C:
             C += 2.0 * pi
-        _four(c, p, x, w, nodes, C, g0, g1, g2, g3, scale * alpha[c], factor, multiplier, damping)
+        _four(
+            c,
+            p,
+            x,
+            w,
+            nodes,
+            C,
+            g0,
+            g1,
+            g2,
+            g3,
+            scale * alpha[c],
+            factor,
+            multiplier,
+            last,
+            exact,
+            reach,
+            damping,
+        )
 
 
 @inline
@@ -226,13 +308,31 @@ def _minus_sum(a, b, c):
 
 
 @inline
-def _volume(c, p, x, w, nodes, rest, alpha, factor, multiplier, scale, damping):
+def _volume(c, p, x, w, nodes, rest, alpha, factor, multiplier, last, exact, reach, scale, damping):
     a, b, d = _edges_of(p, nodes[c, 0], nodes[c, 1], nodes[c, 2], nodes[c, 3])
     sixth = 1.0 / 6.0
     g1, g2, g3 = _cross(sixth, b, d), _cross(sixth, d, a), _cross(sixth, a, b)
     C = a[0] * g1[0] + a[1] * g1[1] + a[2] * g1[2] - rest[c]
     g0 = _minus_sum(g1, g2, g3)
-    _four(c, p, x, w, nodes, C, g0, g1, g2, g3, scale * alpha[c], factor, multiplier, damping)
+    _four(
+        c,
+        p,
+        x,
+        w,
+        nodes,
+        C,
+        g0,
+        g1,
+        g2,
+        g3,
+        scale * alpha[c],
+        factor,
+        multiplier,
+        last,
+        exact,
+        reach,
+        damping,
+    )
 
 
 @inline
@@ -279,7 +379,9 @@ def _gradient_rows(p, nodes, c, inverse):
 
 
 @inline
-def _neo_hookean(c, p, x, w, nodes, inverse, volume, mu, lam, multipliers, scale, damping):
+def _neo_hookean(
+    c, p, x, w, nodes, inverse, volume, mu, lam, multipliers, lasts, exact, reach, scale, damping
+):
     """Project |F| with the compliance 1/(mu V), then det F - 1 - mu/lambda with 1/(lambda V) (Macklin 2021)."""
     r0, r1, r2 = _gradient_rows(p, nodes, c, inverse)
     square = r0[0] * r0[0] + r0[1] * r0[1] + r0[2] * r0[2] + r1[0] * r1[0] + r1[1] * r1[1] + r1[2] * r1[2]
@@ -289,18 +391,36 @@ def _neo_hookean(c, p, x, w, nodes, inverse, volume, mu, lam, multipliers, scale
         g1, g2, g3 = _columns(r0, r1, r2, 1.0 / size, c, inverse)
         alpha = scale / (mu * volume[c])
         g0 = _minus_sum(g1, g2, g3)
-        _four(c, p, x, w, nodes, size, g0, g1, g2, g3, alpha, 1.0, multipliers[0], damping)
+        _four(
+            c,
+            p,
+            x,
+            w,
+            nodes,
+            size,
+            g0,
+            g1,
+            g2,
+            g3,
+            alpha,
+            1.0,
+            multipliers[0],
+            lasts[0],
+            exact,
+            reach,
+            damping,
+        )
         r0, r1, r2 = _gradient_rows(p, nodes, c, inverse)
     h0, h1, h2 = _cross(1.0, r1, r2), _cross(1.0, r2, r0), _cross(1.0, r0, r1)
     C = r0[0] * h0[0] + r0[1] * h0[1] + r0[2] * h0[2] - 1.0 - mu / lam
     g1, g2, g3 = _columns(h0, h1, h2, 1.0, c, inverse)
     alpha = scale / (lam * volume[c])
     g0 = _minus_sum(g1, g2, g3)
-    _four(c, p, x, w, nodes, C, g0, g1, g2, g3, alpha, 1.0, multipliers[1], damping)
+    _four(c, p, x, w, nodes, C, g0, g1, g2, g3, alpha, 1.0, multipliers[1], lasts[1], exact, reach, damping)
 
 
 @inline
-def _stvk(c, p, x, w, nodes, inverse, volume, mu, lam, multiplier, scale, damping):
+def _stvk(c, p, x, w, nodes, inverse, volume, mu, lam, multiplier, last, exact, reach, scale, damping):
     """Project sqrt(2 V psi) with the compliance 1, psi the energy density of St. Venant and Kirchhoff."""
     r0, r1, r2 = _gradient_rows(p, nodes, c, inverse)
     e00 = 0.5 * (r0[0] * r0[0] + r1[0] * r1[0] + r2[0] * r2[0] - 1.0)
@@ -334,11 +454,11 @@ def _stvk(c, p, x, w, nodes, inverse, volume, mu, lam, multiplier, scale, dampin
     )
     g1, g2, g3 = _columns(q0, q1, q2, volume[c] / C, c, inverse)
     g0 = _minus_sum(g1, g2, g3)
-    _four(c, p, x, w, nodes, C, g0, g1, g2, g3, scale, 1.0, multiplier, damping)
+    _four(c, p, x, w, nodes, C, g0, g1, g2, g3, scale, 1.0, multiplier, last, exact, reach, damping)
 
 
 @kernel
-def _global_volume(p, w, triangles, rest, alpha, factor, multiplier, gradient):
+def _global_volume(p, w, triangles, rest, alpha, factor, multiplier, gradient, last, exact, reach):
     """Project the volume inside a closed surface."""
     gradient[:] = 0.0
     volume = 0.0
@@ -356,11 +476,26 @@ def _global_volume(p, w, triangles, rest, alpha, factor, multiplier, gradient):
         weight += w[i] * (gradient[i, 0] ** 2 + gradient[i, 1] ** 2 + gradient[i, 2] ** 2)
     if not (weight > _TINY and weight < 1e200):
         return
-    dl = _multiplier(volume - rest, alpha, factor, multiplier[0], 0.0, 0.0, weight)
-    multiplier[0] += dl
+    C, l, farthest, turn = volume - rest, multiplier[0], 0.0, 0.0
+    for i in range(p.shape[0]):
+        size = 0.0
+        for u in range(3):
+            size += (w[i] * gradient[i, u]) ** 2
+            turn += w[i] * gradient[i, u] * last[i, u]
+        farthest = max(farthest, size)
+    follows = exact and l != 0.0 and abs(weight - turn) < FOLLOWED * weight
+    if follows:
+        C += (weight - turn) * l
+    dl = _multiplier(C, alpha, factor, l, 0.0, 0.0, weight)
+    farthest *= dl * dl
+    if farthest > reach * reach:
+        dl *= reach / sqrt(farthest)
+    multiplier[0] = l + dl
     for i in range(p.shape[0]):
         for u in range(3):
-            p[i, u] += w[i] * dl * gradient[i, u]
+            g = gradient[i, u]
+            p[i, u] += w[i] * (dl * g + (l * (g - last[i, u]) if follows else 0.0))
+            last[i, u] = g
 
 
 @kernel
@@ -447,6 +582,8 @@ def position_based_step(
     iterations,
     drag,
     damping_time,
+    exact,
+    reach,
     distance,
     bending,
     hinges,
@@ -471,22 +608,26 @@ def position_based_step(
         iterations: Iterations of each.
         drag: Damping of all velocities [1/s].
         damping_time: Damping along the constraints, relative to their stiffness [s].
-        distance: Colours, nodes, lengths, compliances, factor, multipliers.
-        bending: Colours, nodes, weights, lengths, compliances, factor, multipliers.
-        hinges: Colours, nodes, angles, compliances, factor, multipliers.
-        volumes: Colours, nodes, volumes, compliances, factor, multipliers.
-        strain: Colours, nodes, rest inverses, volumes, mu, lambda, kind (1 neo-Hookean, 2 StVK), multipliers [2, m].
-        surface: Triangles, volume, compliance, factor, multiplier, work array [n, 3].
+        exact: Whether the displacement of a constraint follows its gradient from iteration to iteration.
+        reach: Farthest that one projection may move a node [m], as gradients of crushed tetrahedra are tiny.
+        distance: Colours, nodes, lengths, compliances, factor, multipliers, last gradients.
+        bending: Colours, nodes, weights, lengths, compliances, factor, multipliers, last gradients.
+        hinges: Colours, nodes, angles, compliances, factor, multipliers, last gradients.
+        volumes: Colours, nodes, volumes, compliances, factor, multipliers, last gradients.
+        strain: Colours, nodes, rest inverses, volumes, mu, lambda, kind (1 neo-Hookean, 2 StVK), multipliers [2, m],
+            last gradients [2, m, 12].
+        surface: Triangles, volume, compliance, factor, multiplier, work array [n, 3], last gradient [n, 3].
         clusters: Offsets, nodes, masses, rest, indptr, members, factor, centres, rotations.
         attached: Nodes, weights, targets, compliances, multipliers.
     """
-    d_colors, d_nodes, d_length, d_alpha, d_factor, d_multiplier = distance
-    b_colors, b_nodes, b_weights, b_length, b_alpha, b_factor, b_multiplier = bending
-    h_colors, h_nodes, h_rest, h_alpha, h_factor, h_multiplier = hinges
-    v_colors, v_nodes, v_rest, v_alpha, v_factor, v_multiplier = volumes
-    s_colors, s_nodes, s_inverse, s_volume, mu, lam, kind, s_multipliers = strain
+    d_colors, d_nodes, d_length, d_alpha, d_factor, d_multiplier, d_last = distance
+    b_colors, b_nodes, b_weights, b_length, b_alpha, b_factor, b_multiplier, b_last = bending
+    h_colors, h_nodes, h_rest, h_alpha, h_factor, h_multiplier, h_last = hinges
+    v_colors, v_nodes, v_rest, v_alpha, v_factor, v_multiplier, v_last = volumes
+    s_colors, s_nodes, s_inverse, s_volume, mu, lam, kind, s_multipliers, s_last = strain
     s_first, s_second = s_multipliers[0], s_multipliers[1]
-    triangles, g_rest, g_alpha, g_factor, g_multiplier, g_work = surface
+    s_last_first, s_last_second = s_last[0], s_last[1]
+    triangles, g_rest, g_alpha, g_factor, g_multiplier, g_work, g_last = surface
     c_offsets, c_nodes, c_masses, c_rest, c_indptr, c_members, c_factor, centers, rotations = clusters
     a_nodes, a_weights, a_targets, a_alpha, a_multipliers = attached
     n = x.shape[0]
@@ -499,7 +640,7 @@ def position_based_step(
                 if moving[i]:
                     v[i, u] = prescribed[i, u]
                 else:
-                    v[i, u] = (v[i, u] + h * acceleration[i, u]) / (1.0 + h * drag)
+                    v[i, u] = v[i, u] / (1.0 + h * drag) + h * acceleration[i, u]
                 p[i, u] = x[i, u] + h * v[i, u]
         d_multiplier[:] = 0.0
         b_multiplier[:] = 0.0
@@ -511,7 +652,21 @@ def position_based_step(
         for _ in range(iterations):
             for q in range(d_colors.shape[0] - 1):
                 for c in prange(d_colors[q], d_colors[q + 1]):
-                    _distance(c, p, x, w, d_nodes, d_length, d_alpha, d_factor, d_multiplier, scale, damping)
+                    _distance(
+                        c,
+                        p,
+                        x,
+                        w,
+                        d_nodes,
+                        d_length,
+                        d_alpha,
+                        d_factor,
+                        d_multiplier,
+                        d_last,
+                        exact,
+                        scale,
+                        damping,
+                    )
             for q in range(b_colors.shape[0] - 1):
                 for c in prange(b_colors[q], b_colors[q + 1]):
                     _weighted(
@@ -525,15 +680,47 @@ def position_based_step(
                         b_alpha,
                         b_factor,
                         b_multiplier,
+                        b_last,
+                        exact,
                         scale,
                         damping,
                     )
             for q in range(h_colors.shape[0] - 1):
                 for c in prange(h_colors[q], h_colors[q + 1]):
-                    _hinge(c, p, x, w, h_nodes, h_rest, h_alpha, h_factor, h_multiplier, scale, damping)
+                    _hinge(
+                        c,
+                        p,
+                        x,
+                        w,
+                        h_nodes,
+                        h_rest,
+                        h_alpha,
+                        h_factor,
+                        h_multiplier,
+                        h_last,
+                        exact,
+                        reach,
+                        scale,
+                        damping,
+                    )
             for q in range(v_colors.shape[0] - 1):
                 for c in prange(v_colors[q], v_colors[q + 1]):
-                    _volume(c, p, x, w, v_nodes, v_rest, v_alpha, v_factor, v_multiplier, scale, damping)
+                    _volume(
+                        c,
+                        p,
+                        x,
+                        w,
+                        v_nodes,
+                        v_rest,
+                        v_alpha,
+                        v_factor,
+                        v_multiplier,
+                        v_last,
+                        exact,
+                        reach,
+                        scale,
+                        damping,
+                    )
             for q in range(s_colors.shape[0] - 1):
                 for c in prange(s_colors[q], s_colors[q + 1]):
                     if kind == 1:
@@ -548,13 +735,34 @@ def position_based_step(
                             mu,
                             lam,
                             (s_first, s_second),
+                            (s_last_first, s_last_second),
+                            exact,
+                            reach,
                             scale,
                             damping,
                         )
                     else:
-                        _stvk(c, p, x, w, s_nodes, s_inverse, s_volume, mu, lam, s_first, scale, damping)
+                        _stvk(
+                            c,
+                            p,
+                            x,
+                            w,
+                            s_nodes,
+                            s_inverse,
+                            s_volume,
+                            mu,
+                            lam,
+                            s_first,
+                            s_last_first,
+                            exact,
+                            reach,
+                            scale,
+                            damping,
+                        )
             if triangles.shape[0] > 0:
-                _global_volume(p, w, triangles, g_rest, scale * g_alpha, g_factor, g_multiplier, g_work)
+                _global_volume(
+                    p, w, triangles, g_rest, scale * g_alpha, g_factor, g_multiplier, g_work, g_last, exact, reach
+                )
             if c_offsets.shape[0] > 1:
                 _match_shapes(
                     p,
