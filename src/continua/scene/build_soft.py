@@ -25,7 +25,7 @@ from continua.solids.elements.bernstein_geometry import bernstein_node_count
 from continua.solids.elements.lagrange import quadratic_node_count
 from continua.voxels import Voxels, read_voxels
 
-__all__ = ["build_mesh", "build_soft", "describe_soft"]
+__all__ = ["attach_conditions", "build_mesh", "build_soft", "describe_soft"]
 
 
 def _soft_spec(scene: Scene, number: int) -> soft_bodies.SoftBody:
@@ -80,7 +80,7 @@ def build_soft(scene: Scene, number: int) -> solids.SoftBody:
             incompressible=spec.incompressible,
             volume_recovery_time=spec.volume_recovery_time,
         )
-    _actions(scene, number, mesh, body)
+    attach_conditions(scene, number, mesh, body)
     if spec.initial is not None:
         with scene.at("bodies", number, "initial"):
             body.set_velocity(spec.initial.velocity, spec.initial.angular_velocity)
@@ -158,9 +158,9 @@ def _part(
         return chosen, with_constants(material, changes)
 
 
-def _actions(scene: Scene, number: int, mesh: meshes.VolumeMesh, body: solids.SoftBody) -> None:
-    """Pin, drive, lock, load and pull as the scene says."""
-    spec = _soft_spec(scene, number)
+def attach_conditions(scene: Scene, number: int, mesh: Any, body: Any) -> None:
+    """Pin, drive, lock, load and pull a deformable body as the scene says."""
+    spec = scene.bodies[number]
     for kind in ("pin", "drive", "lock", "push"):
         for index, action in enumerate(getattr(spec, kind)):
             place = scene.at("bodies", number, kind, index)
@@ -187,12 +187,12 @@ def _actions(scene: Scene, number: int, mesh: meshes.VolumeMesh, body: solids.So
             body.pull(point=pull.point, target=pull.target, stiffness=pull.stiffness)
 
 
-def _area_and_volume_loads(scene: Scene, number: int, mesh: meshes.VolumeMesh, body: solids.SoftBody) -> None:
-    """Press and load as the scene says."""
-    spec = _soft_spec(scene, number)
+def _area_and_volume_loads(scene: Scene, number: int, mesh: Any, body: Any) -> None:
+    """Press and load as the scene says; springs have no such loads."""
+    spec = scene.bodies[number]
     for kind in ("press", "load_faces", "load_volume"):
         volume = kind == "load_volume"
-        for index, load in enumerate(getattr(spec, kind)):
+        for index, load in enumerate(getattr(spec, kind, ())):
             key = ("bodies", number, kind, index)
             centers = mesh.points[mesh.cells].mean(axis=1) if volume else body.face_centers
             where = select_parts(

@@ -761,7 +761,17 @@ def position_based_step(
                         )
             if triangles.shape[0] > 0:
                 _global_volume(
-                    p, w, triangles, g_rest, scale * g_alpha, g_factor, g_multiplier, g_work, g_last, exact, reach
+                    p,
+                    w,
+                    triangles,
+                    g_rest,
+                    scale * g_alpha,
+                    g_factor,
+                    g_multiplier,
+                    g_work,
+                    g_last,
+                    exact,
+                    reach,
                 )
             if c_offsets.shape[0] > 1:
                 _match_shapes(
