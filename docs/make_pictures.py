@@ -496,6 +496,11 @@ FILMS: dict[str, dict[str, float]] = {
     "cushion": {"seconds": 2.5},
     "squeeze": {"seconds": 2.6},
     "split-block": {"seconds": 2.0, "faster": 0.6},
+    "rope-bridge": {"seconds": 3.0, "fps": 10.0},
+    "net": {"seconds": 2.4, "fps": 12.0},
+    "jello-lattice": {"seconds": 2.4, "fps": 12.0},
+    "hair": {"seconds": 3.0, "fps": 10.0},
+    "methods": {"seconds": 2.4, "fps": 10.0},
 }
 """The part of every shipped scene that its film shows."""
 STILLS = {
