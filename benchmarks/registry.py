@@ -37,6 +37,7 @@ BENCHMARKS = {
     "sdf-fit": "Adaptive polynomial distance fields against a uniform grid of cubics: size, error, build, queries.",
     "smoke-step": "Frames of smoke past a sphere and of a dam break on a grid against Mantaflow.",
     "solvers": "All linear solvers over the size of a body.",
+    "springs": "Explicit springs against memory bandwidth; PBD and XPBD of cloth and of 10,000 tets against pyPBD.",
     "sph-scale": "Time and memory per particle over the number of particles (up to a million with --full).",
     "startup": "A warm process from its start to the end of its first steps, and its memory.",
     "stiffness": "Iterations of multigrid, SSOR- and Jacobi-PCG over stiffness, Poisson's ratio and contrast.",

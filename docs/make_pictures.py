@@ -503,6 +503,11 @@ FILMS: dict[str, dict[str, float]] = {
     "crumple": {"seconds": 2.6, "fps": 8.0},
     "cloth-stack": {"seconds": 0.8, "fps": 12.5, "faster": 0.5},
     "rolling-cloth": {"seconds": 1.6, "fps": 10.0},
+    "rope-bridge": {"seconds": 3.0, "fps": 10.0},
+    "net": {"seconds": 2.4, "fps": 12.0},
+    "jello-lattice": {"seconds": 2.4, "fps": 12.0},
+    "hair": {"seconds": 3.0, "fps": 10.0},
+    "methods": {"seconds": 2.4, "fps": 10.0},
 }
 """The part of every shipped scene that its film shows."""
 STILLS = {

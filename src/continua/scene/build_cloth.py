@@ -12,7 +12,7 @@ from continua.scene import cloth
 from continua.scene.build_environment import rgb
 from continua.scene.build_mesh import build_surface
 from continua.scene.build_soft import (
-    attach_actions,
+    attach_conditions,
     build_integrator,
     build_law,
     build_paint,
@@ -75,7 +75,7 @@ def build_cloth(scene: Scene, number: int) -> shells.Cloth:
     if spec.inflate is not None:
         with scene.at("bodies", number, "inflate"):
             body.inflate(spec.inflate.pressure, gas=spec.inflate.gas)
-    attach_actions(scene, number, body.mesh, body)
+    attach_conditions(scene, number, body.mesh, body)
     if spec.initial is not None:
         with scene.at("bodies", number, "initial"):
             body.set_velocity(spec.initial.velocity, spec.initial.angular_velocity)

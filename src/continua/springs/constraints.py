@@ -189,6 +189,8 @@ class ConstraintTables:
 
     Attributes:
         parallel: Whether constraints are coloured.
+        extended: Whether constraints have a compliance.
+        reach: Farthest that one projection may move a node, the size of the body [m].
         constraints: The constraints.
     """
 
@@ -208,10 +210,11 @@ class ConstraintTables:
         for kind in kinds:
             if kinds.count(kind) > 1:
                 raise InputError(f"a body has one {kind.__name__} at most; give one")
-        self._network, self._masses, self._extended = network, masses, extended
+        self._network, self._masses, self.extended = network, masses, extended
         self._by_kind: dict[type[Constraint], Any] = {type(c): c for c in self.constraints}
         sizes = [len(network.springs), len(network.hinges) + len(network.bends), len(network.tets)]
         self.parallel = max(sizes) >= PARALLEL_FROM
+        self.reach = float(np.linalg.norm(np.ptp(network.points, axis=0)))
         self.distance = self._distance(self._get(Distance), count)
         self.bending, self.hinges = self._bending(self._get(Bending), count)
         self.volumes = self._volumes(self._get(Volume), count)
@@ -229,7 +232,7 @@ class ConstraintTables:
         """Return compliances and the factor of an iteration."""
         if given is None:
             return np.zeros(0), 1.0
-        if self._extended:
+        if self.extended:
             return inverse, 1.0
         return np.zeros(len(inverse)), _per_iteration(given.stiffness, count)
 
@@ -243,7 +246,7 @@ class ConstraintTables:
         length = np.linalg.norm(p[nodes[:, 1]] - p[nodes[:, 0]], axis=1)
         compliance = np.full(len(nodes), 0.0 if given is None else float(given.compliance))
         alpha, factor = self._constants(given, compliance, count)
-        return colors, nodes, length, alpha, factor, np.zeros(len(nodes))
+        return colors, nodes, length, alpha, factor, np.zeros(len(nodes)), np.zeros((len(nodes), 3))
 
     def _bending(self, given: Bending | None, count: int) -> tuple[tuple, tuple]:
         network = self._network
@@ -258,25 +261,26 @@ class ConstraintTables:
         length = np.concatenate([ropes.length[:keep], sheets.length[:take]])
         unit = np.concatenate([ropes.stiffness[:keep], sheets.stiffness[:take]])
         modulus = 0.0 if given is None else float(given.modulus)
-        acts = (unit > 0.0) & (modulus > 0.0 or not self._extended)
+        acts = (unit > 0.0) & (modulus > 0.0 or not self.extended)
         nodes, weights, length, unit = nodes[acts], weights[acts], length[acts], unit[acts]
         colors, order = self._order(nodes, "Bending")
         alpha, factor = self._constants(given, 1.0 / np.maximum(modulus * unit[order], 1e-300), count)
         weighted = (
             colors, np.ascontiguousarray(nodes[order]), np.ascontiguousarray(weights[order]), length[order], alpha,
-            factor, np.zeros(len(order)),
+            factor, np.zeros(len(order)), np.zeros((len(order), 3)),
         )  # fmt: skip
         hinges = network.hinges if dihedral else np.zeros((0, 4), np.int32)
         unit = sheets.stiffness if dihedral else np.zeros(0)
         edge = network.points[hinges[:, 1]] - network.points[hinges[:, 0]]
         unit = unit * np.einsum("hi,hi->h", edge, edge)  # 3 e^2/(A0 + A1), Grinspun 2003
-        acts = (unit > 0.0) & (modulus > 0.0 or not self._extended)
+        acts = (unit > 0.0) & (modulus > 0.0 or not self.extended)
         hinges, unit = hinges[acts], unit[acts]
         colors, order = self._order(hinges, "Bending")
         hinges = np.ascontiguousarray(hinges[order])
         alpha, factor = self._constants(given, 1.0 / np.maximum(modulus * unit[order], 1e-300), count)
         rest = dihedral_angles(network.points, hinges)
-        return weighted, (colors, hinges, rest, alpha, factor, np.zeros(len(hinges)))
+        last = np.zeros((len(hinges), 12))
+        return weighted, (colors, hinges, rest, alpha, factor, np.zeros(len(hinges)), last)
 
     def _tets(
         self, given: Constraint | None
@@ -294,10 +298,10 @@ class ConstraintTables:
         rest = self._network.tet_volumes[order]
         bulk = None if given is None else given.bulk_modulus
         alpha, factor = self._constants(given, np.abs(rest) / bulk if bulk else np.zeros(len(rest)), count)
-        return colors, nodes, rest, alpha, factor, np.zeros(len(nodes))
+        return colors, nodes, rest, alpha, factor, np.zeros(len(nodes)), np.zeros((len(nodes), 12))
 
     def _strain(self, given: Strain | None) -> tuple:
-        if given is not None and not self._extended:
+        if given is not None and not self.extended:
             raise InputError("a Strain has an energy, which needs method='xpbd'")
         colors, order, nodes = self._tets(given)
         p = self._network.points[nodes]
@@ -313,7 +317,17 @@ class ConstraintTables:
             if kind == 1:
                 lam += mu  # as the term of |F| softens changes of volume by mu
         table = np.ascontiguousarray(inverse.reshape(-1, 9))
-        return colors, nodes, table, volume, mu, lam, kind, np.zeros((2, len(nodes)))
+        return (
+            colors,
+            nodes,
+            table,
+            volume,
+            mu,
+            lam,
+            kind,
+            np.zeros((2, len(nodes))),
+            np.zeros((2, len(nodes), 12)),
+        )
 
     def _surface(self, given: GlobalVolume | None, count: int) -> tuple:
         network = self._network
@@ -325,9 +339,9 @@ class ConstraintTables:
         bulk = None if given is None else given.bulk_modulus
         rest = volume * (1.0 if given is None else float(given.pressure))
         alpha, factor = self._constants(given, np.array([volume / bulk if bulk else 0.0]), count)
-        return (
-            triangles, rest, float(alpha[0]) if len(alpha) else 0.0, factor, np.zeros(1), np.zeros(network.points.shape)
-        )  # fmt: skip
+        points = network.points.shape
+        compliance = float(alpha[0]) if len(alpha) else 0.0
+        return triangles, rest, compliance, factor, np.zeros(1), np.zeros(points), np.zeros(points)
 
     def _clusters(self, given: ShapeMatching | None, count: int) -> tuple:
         network = self._network

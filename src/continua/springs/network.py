@@ -309,8 +309,8 @@ def network_of(given: object, springs: ArrayLike | None = None) -> SpringNetwork
         return SpringNetwork(given.points, edges, hinges=hinges, triangles=given.triangles, notes=given.notes)
     if explicit is None:
         raise InputError(
-            "springs between points need the list 'springs' of the two nodes of each; or give a mesh, or a network such "
-            "as springs.line(...) or springs.lattice(...)"
+            "springs between points need the list 'springs' of the two nodes of each; or give a mesh, or a network "
+            "such as springs.line(...) or springs.lattice(...)"
         )
     return SpringNetwork(array(given, "the points of a body", (None, 3)), explicit)
 

@@ -33,8 +33,8 @@ def node_masses(network: SpringNetwork, mass: Any, body: str) -> NDArray[np.floa
     masses = array(mass, "the mass of a body, one number or one for each node,", (network.node_count,))
     if not (masses > 0.0).all():
         raise InputError(
-            f"node {int(np.argmin(masses))} of body '{body}' has the mass {masses.min():g}; masses must be above 0, and "
-            "a pin holds a node"
+            f"node {int(np.argmin(masses))} of body '{body}' has the mass {masses.min():g}; masses must be above 0, "
+            "and a pin holds a node"
         )
     return masses.copy()
 

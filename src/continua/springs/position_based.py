@@ -170,8 +170,9 @@ class PositionBasedStepper(Stepper):
         x, v = state.x.copy(), state.v.copy()
         position_based_step.variant(tables.parallel)(
             x, v, self._work, inverse, moving, prescribed, acceleration, dt, method.small_steps, method.iterations,
-            step.alpha, method.damping_time, tables.distance, tables.bending, tables.hinges, tables.volumes,
-            tables.strain, tables.surface, tables.clusters, _attached(step),
+            step.alpha, method.damping_time, tables.extended and method.iterations > 1, tables.reach, tables.distance,
+            tables.bending, tables.hinges, tables.volumes, tables.strain, tables.surface, tables.clusters,
+            _attached(step),
         )  # fmt: skip
         mean = (x - state.x) / dt
         if dirichlet.any:

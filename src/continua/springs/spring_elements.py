@@ -99,9 +99,9 @@ class SpringElements:
         indices = (every % n).astype(np.int32)
         pattern = BlockPattern.without_elements(indptr, indices, diagonal_slots(indptr, indices))
         self.pattern = replace(pattern, geometry=Geometry(self.rest_positions))
-        self._springs_of, order = _lists(np.searchsorted(every, keys), len(every), record)
+        self._springs_of, order = _lists(np.searchsorted(every, keys), len(every))
         self._spring_codes, self._products = record[order].astype(np.int32), product[order]
-        self._tets_of, order = _lists(np.searchsorted(every, tet_keys), len(every), code)
+        self._tets_of, order = _lists(np.searchsorted(every, tet_keys), len(every))
         self._tet_codes = code[order].astype(np.int32)
         # nodes: records and weights
         ends = np.concatenate([edges.ravel(), bends.astype(np.int64).ravel()])
@@ -109,21 +109,21 @@ class SpringElements:
         weights = np.concatenate([np.tile([-1.0, 1.0], m), self._bend_weights.ravel()])
         used = weights != 0.0
         ends, records, weights = ends[used], records[used], weights[used]
-        self._records_of, order = _lists(ends, n, records)
+        self._records_of, order = _lists(ends, n)
         self._records, self._weights = records[order].astype(np.int32), weights[order]
         bend = self._bend_weights.ravel() != 0.0
         at = self._bend_nodes.ravel()[bend].astype(np.int64)
         records = m + np.repeat(np.arange(len(bends)), 4)[bend]
-        self._bends_of, order = _lists(at, n, records)
+        self._bends_of, order = _lists(at, n)
         self._bend_records, self._bend_factors = (
             records[order].astype(np.int32),
             self._bend_weights.ravel()[bend][order],
         )
         code = np.arange(tets.size, dtype=np.int64)
-        self._corners_of, order = _lists(tets.ravel().astype(np.int64), n, code)
+        self._corners_of, order = _lists(tets.ravel().astype(np.int64), n)
         self._corner_codes = code[order].astype(np.int32)
         ends, other = edges.ravel(), edges[:, ::-1].ravel()
-        self._edges_of, order = _lists(ends, n, np.arange(2 * m))
+        self._edges_of, order = _lists(ends, n)
         self._neighbours = other[order].astype(np.int32)
         self._edge_numbers = (order // 2).astype(np.int32)
         offsets = np.concatenate([np.arange(m + 1) * 2, 2 * m + 4 * (1 + np.arange(len(tets)))])
@@ -319,10 +319,8 @@ class SpringDamper:
         return self._matrix
 
 
-def _lists(
-    owner: NDArray[np.int64], count: int, second: NDArray
-) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
-    """Return the start of the list of each owner [count + 1] and the order of the members, by `second` in each list."""
-    order = np.lexsort((second, owner))
+def _lists(owner: NDArray[np.int64], count: int) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+    """Return the start of the list of each owner [count + 1] and the order of the members."""
+    order = np.argsort(owner, kind="stable")
     indptr = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=count))])
     return indptr.astype(np.int32), order

@@ -500,7 +500,8 @@ class SurfaceContacts:
     ) -> bool:
         """Return whether points just below surface i lie inside surface j; `distances` are those made before."""
         one, other = meshes[i], meshes[j]
-        assert one is not None and other is not None
+        assert one is not None
+        assert other is not None
         if (one.bounds[1] < other.bounds[0]).any() or (one.bounds[0] > other.bounds[1]).any():
             return False
         if self.mesh.surfaces[j].two_sided or not (other.is_closed and other.volume > 0.0):
