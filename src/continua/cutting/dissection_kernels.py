@@ -220,7 +220,9 @@ def split_cells(points, cells, owner, flags, boxes, nodes, regions, counts, orig
                                 for k in range(3):
                                     section[size, k] = points[p, k] + s * (points[q, k] - points[p, k])
                                 size += 1
-                    if _meets(section, size, region, count, normal, tolerance, axis):
+                    # the border of a surface lies on faces of cells that its triangles have made, and is met there
+                    depth = tolerance if count == 3 else -tolerance
+                    if _meets(section, size, region, count, normal, depth, axis):
                         found = True
                         if hits == len(hit):
                             more = np.empty(2 * hits, np.int64)
