@@ -243,7 +243,7 @@ class TopologyChange(KeepsReadOnlyArrays):
         corners = (
             self.corner_weights[child[:, None], new.FACES[local]] != 0.0
         )  # [k, nodes of a face, corners]
-        result = np.full(len(outer), -1, np.int32)
+        result = np.full(len(child), -1, np.int32)
         for number, face in enumerate(old.FACES):
             off = np.ones(corners.shape[2], bool)
             off[face] = False
