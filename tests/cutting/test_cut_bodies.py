@@ -26,7 +26,9 @@ def matter_points(body: ct.SoftBody) -> tuple[np.ndarray, np.ndarray, np.ndarray
     sub = mesh.subdomains
     whole = np.setdiff1d(np.arange(mesh.element_count), sub.owners)
     owners = np.concatenate([sub.owners, whole])
-    centers = np.concatenate([sub.points[sub.cells].mean(axis=1), mesh.points[mesh.cells[whole]].mean(axis=1)])
+    centers = np.concatenate(
+        [sub.points[sub.cells].mean(axis=1), mesh.points[mesh.cells[whole]].mean(axis=1)]
+    )
     weights = sub.barycentric(mesh, owners, centers)
     at = np.einsum("sa,sai->si", weights, body.positions[mesh.cells[owners]])
     return at, np.concatenate([sub.cell_volumes, mesh.whole_volumes[whole]]), owners
@@ -152,7 +154,11 @@ def test_a_cut_cube_hangs_with_its_centre_of_mass_below_the_hinge(place):
         cube.pin(lambda x: (x[:, 0] < 1e-6) & (x[:, 1] > 1 - 1e-6))
         world = ct.World([cube])
         cube.cut(CutSurface.plane((place, 0, 0), (1, 0, 0)), integration=integration)
-        piece = int(connected_pieces(cube.mesh)[np.flatnonzero((cube.mesh.cells == cube._constraints[0].nodes[0]).any(axis=1))[0]])
+        piece = int(
+            connected_pieces(cube.mesh)[
+                np.flatnonzero((cube.mesh.cells == cube._constraints[0].nodes[0]).any(axis=1))[0]
+            ]
+        )
         for _ in range(400):
             world.step(0.02)
         offsets[integration] = abs(center_of_mass(cube, piece)[0])
@@ -165,7 +171,9 @@ def test_thin_slices_bend_most_and_those_of_virtual_nodes_all_the_same():
     but only with exact integration does the deflection follow the thickness (Koschier 2018)."""
     tips = {}
     for integration in ("exact", "whole"):
-        slab = block(12, 1, 1, size=(0.5, 0.1, 0.1), material=ct.Corotated(young=2e7, poisson=0.0, density=1000.0))
+        slab = block(
+            12, 1, 1, size=(0.5, 0.1, 0.1), material=ct.Corotated(young=2e7, poisson=0.0, density=1000.0)
+        )
         slab.pin("left")
         for height in (0.02, 0.05):
             slab.cut(CutSurface.plane((0, height, 0), (0, 1, 0)), integration=integration)
@@ -221,7 +229,9 @@ def test_a_piece_bends_like_the_same_piece_meshed_alone_under_refinement():
 def test_pins_hold_the_parts_that_reach_them_and_no_others():
     body = block()
     body.pin("left")
-    body.cut(CutSurface.plane((0.03, 0, 0), (1, 0, 0)))  # in the first layer of elements: takes the rest off the wall
+    body.cut(
+        CutSurface.plane((0.03, 0, 0), (1, 0, 0))
+    )  # in the first layer of elements: takes the rest off the wall
     world = ct.World([body])
     for _ in range(20):
         world.step(0.01)
@@ -295,7 +305,9 @@ def test_pieces_rest_on_the_ground_and_on_each_other():
     surface = body.frame().skin
     at = surface.rest + surface.interpolate(body.frame().displacements)
     assert at[:, 1].min() > -2e-3
-    upper = center_of_mass(body, int(connected_pieces(body.mesh)[matter_points(body)[2][matter_points(body)[0][:, 1].argmax()]]))
+    upper = center_of_mass(
+        body, int(connected_pieces(body.mesh)[matter_points(body)[2][matter_points(body)[0][:, 1].argmax()]])
+    )
     assert upper[1] > 0.12
 
 

@@ -249,9 +249,9 @@ class TopologyChange(KeepsReadOnlyArrays):
             off[face] = False
             inside = ~corners[:, :, off].any(axis=(1, 2))
             result = np.where(inside & ~flank, faces[elements[child], number], result)
-        surfaces = getattr(old, "matter_surface", None), getattr(new, "matter_surface", None)
-        if surfaces[0] is not None and surfaces[1] is not None:
-            result = _parts_around(*surfaces, elements[child])
+        before, after = getattr(old, "matter_surface", None), getattr(new, "matter_surface", None)
+        if before is not None and after is not None:
+            result = _parts_around(before, after, elements[child])
         return read_only(result)
 
     def _tables(self) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]:
