@@ -1,7 +1,7 @@
 """Cuts through a beam: time of a cut by the elements it divides, and steps and iterations before and after ten cuts.
 
 A beam of 1 x 0.25 x 0.25 m, clamped at x = 0, in (4 n) x n x n cells of six tetrahedra, steps of 10 ms under gravity. A
-small cut (a notch at the free end) and planes across and along it are made in the same body. The times of the mesh alone
+small cut (a notch at the free end) and planes across and along it are made. The times of the mesh alone
 (`cutting.cut_tets`) and of the body (`SoftBody.cut`, which makes elements, surface and solver anew) stand side by side.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import statistics
 import time
+from functools import partial
 
 import numpy as np
 
@@ -16,6 +17,7 @@ import continua as ct
 from benchmarks.report import Result
 from benchmarks.run import Run
 from continua.cutting import CutSurface, cut_tets
+from continua.linalg import LinearSolver
 
 CUTS = {
     "notch": CutSurface.swept([[0.97, 0.18, -1.0], [0.97, 2.0, -1.0]], (0.0, 0.0, 3.0)),
@@ -25,7 +27,7 @@ CUTS = {
 APART = ct.Contact(pairs={("beam", "beam"): {"collide": False}})
 
 
-def _beam(n: int, solver: str = "pcg") -> ct.SoftBody:
+def _beam(n: int, solver: LinearSolver | None = None) -> ct.SoftBody:
     body = ct.SoftBody(
         ct.mesh.box(size=(1.0, 0.25, 0.25), cells=(4 * n, n, n)),
         material=ct.Corotated(young=1e6, poisson=0.3, density=1000.0),
@@ -76,9 +78,10 @@ def main(run: Run) -> Result:
                     "step before [ms]": before,
                 }
             )
-        for solver in ("pcg", "multigrid"):
-            before, iterations = _steps(run, _beam(n, solver))
-            many = _beam(n, solver)
+        for solver in ("multigrid", "pcg"):
+            makers = {"multigrid": ct.Multigrid, "pcg": partial(ct.PCG, rtol=1e-8)}
+            before, iterations = _steps(run, _beam(n, makers[solver]()))
+            many = _beam(n, makers[solver]())
             rng = np.random.default_rng(4)
             for k in range(10):
                 many.cut(CutSurface.plane((0.06 + 0.09 * k, 0.1, 0.1), (1.0, *(0.3 * rng.normal(size=2)))))
@@ -103,7 +106,7 @@ def main(run: Run) -> Result:
         worst,
         0.5,
         [
-            "The ratio is that of the mean iterations of multigrid before and after ten cuts, the smallest of the sizes."
+            "The ratio is that of the iterations of multigrid before and after ten cuts, the smallest of the sizes."
         ],
         keys=("n", "cut"),
     )
