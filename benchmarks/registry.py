@@ -19,6 +19,7 @@ BENCHMARKS = {
     "contact-flex": "A soft ball dropped on a floor and on a box against MuJoCo flex: time in contact and depth.",
     "contact-live": "An instrument on tissue, a gripper, a figure on the floor: steps with and without contact.",
     "corotated-step": "A corotated step of the swinging bridge in matrix products, and against SSOR- and Jacobi-PCG.",
+    "cutting": "Cuts through a beam: time by the elements that they divide; steps and iterations after ten cuts.",
     "dam-break": "A dam break of 59,319 particles against SPlisHSPlasH, for each boundary model.",
     "dfsph-table": "DFSPH, IISPH, PBF and PCISPH on one dam break at fixed time steps.",
     "galerkin-update": "Galerkin products of all multigrid levels in place against SciPy's triple products.",

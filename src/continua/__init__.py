@@ -25,6 +25,7 @@ from continua.errors import (
 if TYPE_CHECKING:
     from continua import mesh, sdf
     from continua.contact_solver import Contact
+    from continua.cutting import CutSurface
     from continua.deformable import (
         EnergyMomentum,
         Explicit,
@@ -127,6 +128,7 @@ _LAZY_EXPORTS = {
         "Sphere",
     ),
     "continua.linalg": ("PCG", "Direct", "MergedPCG", "Multigrid", "PMultigrid"),
+    "continua.cutting": ("CutSurface",),
     "continua.materials": (
         "Corotated",
         "CustomLaw",
@@ -187,6 +189,7 @@ __all__ = [
     "ContinuaError",
     "Corotated",
     "CustomLaw",
+    "CutSurface",
     "Cylinder",
     "DensityMap",
     "Direct",

@@ -12,7 +12,7 @@ from continua.cutting.dissection_kernels import elements_near
 from continua.errors import InputError
 from continua.mesh import SurfaceMesh, TetMesh
 from continua.pickling import KeepsReadOnlyArrays
-from continua.validation import array, flag, shortened, vector3
+from continua.validation import array, flag, instance_of, shortened, vector3
 
 __all__ = ["CutSurface", "as_cut_surface"]
 
@@ -37,6 +37,14 @@ class CutSurface(KeepsReadOnlyArrays):
     origin: NDArray[np.float64] | None = None
     normal: NDArray[np.float64] | None = None
 
+    def __post_init__(self) -> None:
+        for values in (self.triangles, self.free_edges):
+            if array(values, "the triangles and edges of a cut surface").shape[1:] != (3, 3):
+                raise InputError("a cut surface is made by CutSurface.plane, mesh or swept")
+        for vector in (self.origin, self.normal):
+            if vector is not None:
+                vector3(vector, "the origin and the normal of a cutting plane")
+
     @classmethod
     def plane(cls, point: ArrayLike, normal: ArrayLike) -> CutSurface:
         """Return an infinite plane.
@@ -45,7 +53,10 @@ class CutSurface(KeepsReadOnlyArrays):
             point: A point of it [m], shape [3].
             normal: Its normal, of any length, shape [3].
         """
-        origin, direction = vector3(point, "the point of a cutting plane"), vector3(normal, "the normal of a plane")
+        origin, direction = (
+            vector3(point, "the point of a cutting plane"),
+            vector3(normal, "the normal of a plane"),
+        )
         length = float(np.linalg.norm(direction))
         if not length > 0.0:
             raise InputError("the normal of a cutting plane must not be zero")
@@ -64,11 +75,18 @@ class CutSurface(KeepsReadOnlyArrays):
         nodes = array(points, "the points of a cut surface")
         if nodes.ndim != 2 or nodes.shape[1] != 3:
             raise InputError(f"the points of a cut surface must be an array [n, 3], not {shortened(points)}")
-        table = np.asarray(triangles)
+        try:
+            table = np.asarray(triangles)
+        except ValueError:  # ragged
+            table = np.zeros(0)
         if table.ndim != 2 or table.shape[1] != 3 or table.dtype.kind not in "iu" or not len(table):
-            raise InputError(f"the triangles of a cut surface must be whole numbers [k, 3], not {shortened(triangles)}")
+            raise InputError(
+                f"the triangles of a cut surface must be whole numbers [k, 3], not {shortened(triangles)}"
+            )
         if table.min() < 0 or table.max() >= len(nodes):
-            raise InputError(f"the triangles of a cut surface name points that do not exist (there are {len(nodes)})")
+            raise InputError(
+                f"the triangles of a cut surface name points that do not exist (there are {len(nodes)})"
+            )
         return cls._of(nodes, table)
 
     @classmethod
@@ -115,7 +133,9 @@ class CutSurface(KeepsReadOnlyArrays):
         free = np.flatnonzero(uses[index.ravel()] == 1)
         triangle, side = np.divmod(free, 3)
         start, end = corners[triangle, side], corners[triangle, (side + 1) % 3]
-        normal = np.cross(corners[triangle, 1] - corners[triangle, 0], corners[triangle, 2] - corners[triangle, 0])
+        normal = np.cross(
+            corners[triangle, 1] - corners[triangle, 0], corners[triangle, 2] - corners[triangle, 0]
+        )
         across = np.cross(end - start, normal)
         across /= np.linalg.norm(across, axis=1, keepdims=True)
         del different
@@ -123,6 +143,7 @@ class CutSurface(KeepsReadOnlyArrays):
 
     def within(self, bounds: NDArray[np.float64]) -> CutSurface:
         """Return the surface as triangles: of an infinite plane those that cover a box, shape [2, 3] [m]."""
+        bounds = array(bounds, "the box of a body", (2, 3))
         if self.origin is None or self.normal is None:
             return self
         center = bounds.mean(axis=0)
@@ -137,7 +158,7 @@ class CutSurface(KeepsReadOnlyArrays):
 
     def meets(self, mesh: TetMesh) -> bool:
         """Return whether the surface comes near an element of a mesh; it may still only touch it."""
-        surface = self.within(mesh.bounds)
+        surface = self.within(instance_of(mesh, TetMesh, "the mesh").bounds)
         counts = np.full(len(surface.triangles), 3)
         margin = 1e-9 * float(np.linalg.norm(mesh.bounds[1] - mesh.bounds[0]))
         near = elements_near(mesh.points, mesh.cells, surface.triangles, counts, *surface.planes, margin)
@@ -166,5 +187,6 @@ def as_cut_surface(surface: Any) -> CutSurface:
     if isinstance(surface, SurfaceMesh):
         return CutSurface.mesh(surface)
     raise InputError(
-        "a cut needs a CutSurface (see CutSurface.plane, mesh and swept) or a SurfaceMesh, not " + shortened(surface)
+        "a cut needs a CutSurface (see CutSurface.plane, mesh and swept) or a SurfaceMesh, not "
+        + shortened(surface)
     )

@@ -84,7 +84,9 @@ def dissect(mesh: TetMesh, surface: CutSurface, whole: bool = False) -> Subdomai
         tolerance,
     )
     triangles = len(surface.triangles)
-    flag_facets(points, cells, flags, regions[:triangles], origins[:triangles], normals[:triangles], tolerance)
+    flag_facets(
+        points, cells, flags, regions[:triangles], origins[:triangles], normals[:triangles], tolerance
+    )
     used = np.bincount(owners, minlength=len(local)) > 1
     used[owners[flags > 0]] = True
     kept = used[owners]
@@ -129,7 +131,9 @@ def _flag_count(sub: Subdomains) -> int:
     return int(np.unpackbits(sub.flags[:, None], axis=1).sum())
 
 
-def _parts(mesh: TetMesh, sub: Subdomains, facets: CutFacets, connected: NDArray[np.bool_]) -> NDArray[np.int32]:
+def _parts(
+    mesh: TetMesh, sub: Subdomains, facets: CutFacets, connected: NDArray[np.bool_]
+) -> NDArray[np.int32]:
     """Return the number of the connected subdomain of each cell, then of each element, shape [s + m]."""
     one, other = facets.owners.T
     inside = (one == other) & ~facets.flagged & connected
@@ -316,8 +320,9 @@ def _node_groups(
     pair, i, j = np.nonzero(match)
     edges = np.stack([4 * left[pair] + i, 4 * right[pair] + j], axis=1)
     count = 4 * len(parents)
+    edges = edges.astype(np.int32)
     now = components(edges[joined[pair]], count)
     # before the cut the subdomains of an element were one
     siblings = np.stack([4 * np.arange(len(parents)), 4 * parents], axis=1)
     siblings = (siblings[:, None, :] + np.arange(4)[None, :, None]).reshape(-1, 2)
-    return now, components(np.concatenate([edges[was[pair]], siblings]), count)
+    return now, components(np.concatenate([edges[was[pair]], siblings.astype(np.int32)]), count)

@@ -44,7 +44,9 @@ def elements_near(points, cells, regions, counts, origins, normals, margin):
                 low[k] = min(low[k], points[cells[e, i], k])
                 high[k] = max(high[k], points[cells[e, i], k])
         for r in range(len(counts)):
-            if not _overlaps(low[0], low[1], low[2], high[0], high[1], high[2], regions[r], counts[r], margin):
+            if not _overlaps(
+                low[0], low[1], low[2], high[0], high[1], high[2], regions[r], counts[r], margin
+            ):
                 continue
             above, below = False, False
             for i in range(4):
@@ -194,7 +196,15 @@ def split_cells(points, cells, owner, flags, boxes, nodes, regions, counts, orig
         hits = 0
         for e in range(m):
             if not _overlaps(
-                boxes[e, 0], boxes[e, 1], boxes[e, 2], boxes[e, 3], boxes[e, 4], boxes[e, 5], region, count, tolerance
+                boxes[e, 0],
+                boxes[e, 1],
+                boxes[e, 2],
+                boxes[e, 3],
+                boxes[e, 4],
+                boxes[e, 5],
+                region,
+                count,
+                tolerance,
             ):
                 continue
             found = False
@@ -220,7 +230,9 @@ def split_cells(points, cells, owner, flags, boxes, nodes, regions, counts, orig
                                 for k in range(3):
                                     section[size, k] = points[p, k] + s * (points[q, k] - points[p, k])
                                 size += 1
-                    if _meets(section, size, region, count, normal, tolerance, axis):
+                    # the border of a surface lies on faces of cells that its triangles have made, and is met there
+                    depth = tolerance if count == 3 else -tolerance
+                    if _meets(section, size, region, count, normal, depth, axis):
                         found = True
                         if hits == len(hit):
                             more = np.empty(2 * hits, np.int64)
@@ -277,7 +289,9 @@ def split_cells(points, cells, owner, flags, boxes, nodes, regions, counts, orig
                         # the marked edge with the smallest key is split first, in every cell around it
                         best, left, right, middle = np.int64(-1), 0, 0, np.int64(-1)
                         for a in range(4):
-                            dp = _distance(cells[c, a], points, origin, normal, tolerance, distance, stamp, op)
+                            dp = _distance(
+                                cells[c, a], points, origin, normal, tolerance, distance, stamp, op
+                            )
                             for b in range(a):
                                 if dp * distance[cells[c, b]] < 0.0:
                                     key = _edge_key(cells[c, a], cells[c, b])
@@ -313,7 +327,12 @@ def split_cells(points, cells, owner, flags, boxes, nodes, regions, counts, orig
                         cells[cell_count, left] = middle
                         flags[cell_count] &= ~(1 << right)
                         cell_count += 1
-    return points[:point_count].copy(), cells[:cell_count].copy(), owner[:cell_count].copy(), flags[:cell_count].copy()
+    return (
+        points[:point_count].copy(),
+        cells[:cell_count].copy(),
+        owner[:cell_count].copy(),
+        flags[:cell_count].copy(),
+    )
 
 
 @kernel
@@ -335,7 +354,15 @@ def flag_facets(points, cells, flags, regions, origins, normals, tolerance):
         region, origin, normal = regions[r], origins[r], normals[r]
         for c in range(len(cells)):
             if not _overlaps(
-                boxes[c, 0], boxes[c, 1], boxes[c, 2], boxes[c, 3], boxes[c, 4], boxes[c, 5], region, 3, tolerance
+                boxes[c, 0],
+                boxes[c, 1],
+                boxes[c, 2],
+                boxes[c, 3],
+                boxes[c, 4],
+                boxes[c, 5],
+                region,
+                3,
+                tolerance,
             ):
                 continue
             count = 0

@@ -40,14 +40,16 @@ class BoundarySurface:
         self.matter = getattr(elements.mesh, "matter_surface", None)
         self.carriers: sparse.csr_array | None = None
         if self.matter is not None:
-            self.triangles, rest, node_count = self.matter.triangles, self.matter.points, len(self.matter.points)
+            self.triangles, rest, node_count = (
+                self.matter.triangles,
+                self.matter.points,
+                len(self.matter.points),
+            )
             self.carriers = carrier_matrix(self.matter, elements.node_count)
         self.rest = rest
         a, b, c = (rest[self.triangles[:, i]] for i in range(3))
         area = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2.0
-        shares = np.bincount(
-            self.triangles.ravel(), weights=np.repeat(area / 3.0, 3), minlength=node_count
-        )
+        shares = np.bincount(self.triangles.ravel(), weights=np.repeat(area / 3.0, 3), minlength=node_count)
         self.nodes = np.unique(self.triangles).astype(np.int32)
         self.areas = shares[self.nodes]
         self._curved: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]] | None = None
@@ -77,8 +79,9 @@ class BoundarySurface:
     def contact_positions(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return where the nodes touch other bodies [m], shape [n, 3]: at rest, and under affine maps, the surface.
 
-        Of a cut mesh they are the points of its surface. Contact moves the coefficients of nodes. Those of curved faces lie off the surface; each is shifted by its
-        distance from it at rest, which turns and stretches with the corners of its element.
+        Of a cut mesh they are the points of its surface. Contact moves the coefficients of nodes. Those of curved
+        faces lie off the surface; each is shifted by its distance from it at rest, which turns and stretches with the
+        corners of its element.
         """
         if self.carriers is not None:
             return np.asarray(self.carriers @ coefficients)

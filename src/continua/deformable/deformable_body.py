@@ -231,7 +231,9 @@ class DeformableBody(BoundaryConditions):
         Of a cut body they are the faces of its elements in which its surface lies; frames have the surface itself as
         their skin.
         """
-        triangles = self._surface.triangles if self._surface.carriers is None else self.mesh.boundary_triangles
+        triangles = (
+            self._surface.triangles if self._surface.carriers is None else self.mesh.boundary_triangles
+        )
         return self._read_only("triangles", triangles)
 
     def summary(self) -> dict[str, int | str]:

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from continua.errors import InputError
 from continua.mesh.checks import read_only
 from continua.mesh.quality import mean_ratios
+from continua.mesh.splitting import refuse_cut
 from continua.mesh.structured import MAX_ELEMENTS
 from continua.mesh.tet_mesh import TetMesh
-from continua.mesh.splitting import refuse_cut
 from continua.mesh.topology import TopologyChange, chosen_numbers, interpolate
 from continua.mesh.volume_mesh import VolumeMesh
 from continua.short_repr import ShortRepr

@@ -42,7 +42,9 @@ def faces_between(mesh: VolumeMesh, elements: ArrayLike) -> NDArray[np.int32]:
 def refuse_cut(mesh: VolumeMesh, what: str) -> None:
     """Raise InputError for a mesh with cuts through its elements."""
     if getattr(mesh, "subdomains", None) is not None:
-        raise InputError(f"a mesh with cuts through its elements cannot be {what}; do that before the first cut")
+        raise InputError(
+            f"a mesh with cuts through its elements cannot be {what}; do that before the first cut"
+        )
 
 
 def split_faces(mesh: VolumeMesh, faces: ArrayLike) -> TopologyChange:

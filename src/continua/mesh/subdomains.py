@@ -115,16 +115,29 @@ class Subdomains(KeepsReadOnlyArrays):
             and points.ndim == 2
             and cells.shape == (len(owners), 4)
             and flags.shape == owners.shape
-            and all(_within(a, n) for a, n in ((sites, len(points)), (cells, len(points)), (owners, mesh.element_count)))
+            and all(
+                _within(a, n)
+                for a, n in ((sites, len(points)), (cells, len(points)), (owners, mesh.element_count))
+            )
         )
         if not fits:
             raise InputError("the subdomains of cut elements in the state belong to another mesh")
-        arrays = (sites.astype(np.int32), points.astype(float), cells.astype(np.int32), owners.astype(np.int32))
-        return cls(*(read_only(a) for a in arrays), read_only(flags.astype(np.uint8)), bool(state["subdomain_whole"]))
+        arrays = (
+            sites.astype(np.int32),
+            points.astype(float),
+            cells.astype(np.int32),
+            owners.astype(np.int32),
+        )
+        sites, points, cells, owners = (read_only(a) for a in arrays)
+        return cls(
+            sites, points, cells, owners, read_only(flags.astype(np.uint8)), bool(state["subdomain_whole"])
+        )
 
     def state(self) -> dict[str, Any]:
         """Return the arrays for `from_state`."""
-        return {f"subdomain_{name}": getattr(self, name) for name in self.ARRAYS} | {"subdomain_whole": self.whole}
+        return {f"subdomain_{name}": getattr(self, name) for name in self.ARRAYS} | {
+            "subdomain_whole": self.whole
+        }
 
     @cached_property
     def cell_volumes(self) -> NDArray[np.float64]:
@@ -212,8 +225,12 @@ class Subdomains(KeepsReadOnlyArrays):
         open_faces = inner[same < common]  # subdomains of one tetrahedron have all four sites in common
         outer = np.flatnonzero(other < 0)
         owner = np.concatenate([one[outer], one[open_faces], other[open_faces]])
-        cell = np.concatenate([facets.cells[outer, 0], facets.cells[open_faces, 0], facets.cells[open_faces, 1]])
-        local = np.concatenate([facets.local[outer, 0], facets.local[open_faces, 0], facets.local[open_faces, 1]])
+        cell = np.concatenate(
+            [facets.cells[outer, 0], facets.cells[open_faces, 0], facets.cells[open_faces, 1]]
+        )
+        local = np.concatenate(
+            [facets.local[outer, 0], facets.local[open_faces, 0], facets.local[open_faces, 1]]
+        )
         corners = np.empty((len(owner), 4), np.int32)
         small = cell < len(self.cells)
         corners[small] = self.cells[cell[small]]
@@ -225,7 +242,7 @@ class Subdomains(KeepsReadOnlyArrays):
         face[: len(outer)] = np.abs(weights).max(axis=1).argmin(axis=1)
         # points are shared within one connected sheet: by elements that have the same nodes there
         carrier = self._carriers(mesh, owner, triangles)
-        keys, first, index = np.unique(carrier, return_index=True, return_inverse=True)
+        _, first, index = np.unique(carrier, return_index=True, return_inverse=True)
         elements = np.repeat(owner, 3)[first]
         points = self.points[triangles.ravel()[first]]
         weights = self.barycentric(mesh, elements, points)
@@ -294,7 +311,11 @@ class Subdomains(KeepsReadOnlyArrays):
         return nodes[held[nodes]]
 
     def holders(
-        self, mesh: TetMesh, parents: NDArray[np.integer], elements: NDArray[np.integer], points: NDArray[np.float64]
+        self,
+        mesh: TetMesh,
+        parents: NDArray[np.integer],
+        elements: NDArray[np.integer],
+        points: NDArray[np.float64],
     ) -> NDArray[np.intp]:
         """Return the element that has the matter at points [k, 3] in elements [k] of the mesh before a cut.
 

@@ -13,6 +13,7 @@ from continua.mesh.checks import read_only, some
 from continua.mesh.quality import Quality, mean_ratios, tet_quality
 from continua.mesh.subdomains import MatterSurface, Subdomains
 from continua.mesh.volume_mesh import Csr, VolumeMesh
+from continua.validation import instance_of
 
 if TYPE_CHECKING:
     from continua.mesh.refinement import Refinement
@@ -67,7 +68,7 @@ class TetMesh(VolumeMesh):
 
     def set_subdomains(self, subdomains: Subdomains) -> None:
         """Set the matter in the elements; for a mesh that was just made."""
-        self.subdomains = subdomains
+        self.subdomains = instance_of(subdomains, Subdomains, "the subdomains of a mesh")
 
     @cached_property
     def whole_volumes(self) -> NDArray[np.float64]:

@@ -243,15 +243,15 @@ class TopologyChange(KeepsReadOnlyArrays):
         corners = (
             self.corner_weights[child[:, None], new.FACES[local]] != 0.0
         )  # [k, nodes of a face, corners]
-        result = np.full(len(outer), -1, np.int32)
+        result = np.full(len(child), -1, np.int32)
         for number, face in enumerate(old.FACES):
             off = np.ones(corners.shape[2], bool)
             off[face] = False
             inside = ~corners[:, :, off].any(axis=(1, 2))
             result = np.where(inside & ~flank, faces[elements[child], number], result)
-        surfaces = getattr(old, "matter_surface", None), getattr(new, "matter_surface", None)
-        if surfaces[0] is not None and surfaces[1] is not None:
-            result = _parts_around(*surfaces, elements[child])
+        before, after = getattr(old, "matter_surface", None), getattr(new, "matter_surface", None)
+        if before is not None and after is not None:
+            result = _parts_around(before, after, elements[child])
         return read_only(result)
 
     def _tables(self) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua import solids
-from continua.deformable.element_materials import with_constants
 from continua.cutting import CutSurface
+from continua.deformable.element_materials import with_constants
 from continua.errors import InputError
 from continua.mesh import SurfaceMesh, TetMesh, faces_between
 from continua.mesh.files import read

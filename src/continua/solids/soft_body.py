@@ -353,8 +353,8 @@ class SoftBody(DeformableBody):
             )
         if self.incompressible or self._mean_volume:
             raise InputError(
-                f"{self._label('cut')}: bodies with pressures, which are incompressible or average the change of volume, "
-                "are not cut; take a smaller Poisson's ratio or volumetric='full'"
+                f"{self._label('cut')}: bodies with pressures, which are incompressible or average the change of "
+                "volume, are not cut; take a smaller Poisson's ratio or volumetric='full'"
             )
         choice(integration, "the integration of a cut", ("exact", "whole"))
         change = mesh_operation("cut")(self.mesh, surface, integration == "whole")

@@ -318,7 +318,7 @@ class ContactSubstep:
             other = self.stepper.collider_number(hits.collider.astype(np.int64))
             free = self.points.is_free(i, nodes[hits.point], requests[i].fixed)
             free &= ~np.isin(self._node_keys(i, nodes[hits.point], other), violated)
-            hits = ColliderContacts(*(column[free] for column in hits))
+            hits = ColliderContacts(*(column[free] for column in hits))  # type: ignore[arg-type]
             parts.append(self._collider_rows(i, nodes, hits, round_))
         parts.append(self._crossing_rows(round_))
         if self._rigid_detector is not None:
