@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         Corotated,
         CustomLaw,
         EditingMaterial,
+        Fabric,
         FiberReinforced,
         Linear,
         Muscle,
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
     from continua.numerics import get_threads, set_threads
     from continua.rigid import RigidBody, RigidInstances, joints
     from continua.scene import Scene, load_scene
-    from continua.shells import Bending, Cloth, Fabric, SheetMesh, Shell
+    from continua.shells import Bending, Cloth, Pattern, SheetMesh, Shell, sew
     from continua.solids import Plasticity, SoftBody
     from continua.sph import (
         DFSPH,
@@ -130,6 +131,7 @@ _LAZY_EXPORTS = {
         "Corotated",
         "CustomLaw",
         "EditingMaterial",
+        "Fabric",
         "FiberReinforced",
         "Linear",
         "Muscle",
@@ -144,7 +146,7 @@ _LAZY_EXPORTS = {
     "continua.numerics": ("get_threads", "set_threads"),
     "continua.rigid": ("RigidBody", "RigidInstances", "joints"),
     "continua.scene": ("Scene", "load_scene"),
-    "continua.shells": ("Bending", "Cloth", "Fabric", "SheetMesh", "Shell"),
+    "continua.shells": ("Bending", "Cloth", "Pattern", "SheetMesh", "Shell", "sew"),
     "continua.solids": ("Plasticity", "SoftBody"),
     "continua.sph": (
         "DFSPH",
@@ -219,6 +221,7 @@ __all__ = [
     "OutputError",
     "Overlap",
     "PMultigrid",
+    "Pattern",
     "Plane",
     "Plasticity",
     "Polygon",
@@ -258,6 +261,7 @@ __all__ = [
     "read_voxels",
     "sdf",
     "set_threads",
+    "sew",
     "view",
 ]
 

@@ -1,4 +1,4 @@
-"""Triangle surfaces of simple shapes: closed ones, oriented outward, with the geometry of the solid ones, and open ones."""
+"""Triangle surfaces of simple shapes: closed ones, oriented outward, with the geometry of solid ones; and open ones."""
 
 from __future__ import annotations
 

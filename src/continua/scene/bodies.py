@@ -8,6 +8,7 @@ from pydantic import GetCoreSchemaHandler, Tag
 from pydantic_core import CoreSchema
 
 from continua.registry import BodyKind, body_kinds, register_body
+from continua.scene.cloth import Cloth
 from continua.scene.fluids import Fluid
 from continua.scene.grid_fluids import Smoke, WindTunnel
 from continua.scene.liquids import Liquid
@@ -27,6 +28,16 @@ _KINDS = (
         estimate="continua.scene.cost:estimate_soft",
         template="continua.scene.templates:soft_body",
         shapes=("box", "sphere", "cylinder", "torus", "cone", "parametric"),
+    ),
+    BodyKind(
+        tag="cloth",
+        model=Cloth,
+        label="Cloth",
+        build="continua.scene.build_cloth:build_cloth",
+        describe="continua.scene.build_cloth:describe_cloth",
+        estimate="continua.scene.build_cloth:estimate_cloth",
+        template="continua.scene.templates:cloth",
+        shapes=("sheet", "tube", "balloon"),
     ),
     BodyKind(
         tag="rigid",

@@ -19,7 +19,7 @@ from continua.mesh.repair import check_not_flat
 from continua.numerics.kernel_cache import cache_root
 from continua.numerics.progress import report_progress
 from continua.numerics.rotations import rotation_matrix
-from continua.scene import environment, rigid, shapes
+from continua.scene import cloth, environment, rigid, shapes
 from continua.scene.models import Scene
 from continua.textures import Texture
 from continua.validation import unit_vector
@@ -143,10 +143,16 @@ def build_surface(
     """
     mesh: meshes.SurfaceMesh | meshes.VolumeMesh
     match spec:
-        case shapes.FileMesh() | rigid.RigidFile():
+        case shapes.FileMesh() | rigid.RigidFile() | cloth.SheetFile():
             mesh = read_textured(spec.path, spec.texture, scene)
         case shapes.ParametricMesh():
             mesh = parametric_surface(spec)
+        case cloth.SheetRectangle():
+            mesh = meshes.surfaces.sheet(spec.size, spec.cells, pattern=spec.pattern)
+        case cloth.SheetTube():
+            mesh = meshes.surfaces.tube(spec.radius, spec.height, spec.cells)
+        case cloth.SheetSphere():
+            mesh = meshes.surfaces.sphere(spec.radius, spec.cells)
         case rigid.RigidTorus():
             mesh = meshes.surfaces.torus(spec.radius, spec.tube, spec.cells)
         case rigid.RigidWheel():

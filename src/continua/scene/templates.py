@@ -10,6 +10,7 @@ __all__ = [
     "HALF_HEIGHTS",
     "MATERIALS",
     "MESHES",
+    "cloth",
     "fluid",
     "liquid",
     "rigid_body",
@@ -99,6 +100,38 @@ def soft_body(shape: str, name: str, position: Sequence[float], ground: float) -
         "transform": {"translate": list(position)},
         "material": MATERIALS["Jelly"],
         "damping": {"mass": 0.5, "stiffness": 0.01},
+    }
+
+
+def cloth(shape: str, name: str, position: Sequence[float], ground: float) -> dict[str, Any]:
+    """Return a sheet of cloth that hangs from two corners, a tube, or a balloon."""
+    x = position[0]
+    entry: dict[str, Any] = {"type": "cloth", "name": name, "damping": {"mass": 0.5, "stiffness": 0.002}}
+    if shape == "sheet":
+        corners = [
+            {"where": {"type": "sphere", "center": [x + s, ground + 1.0, -0.5], "radius": 0.001}}
+            for s in (-0.5, 0.5)
+        ]
+        return {
+            **entry,
+            "mesh": {"type": "sheet"},
+            "transform": {"translate": [x, ground + 1.0, 0.0]},
+            "fabric": {"like": "interlock"},
+            "pin": corners,
+        }
+    place = {"translate": [x, ground + 0.6, 0.0]}
+    if shape == "tube":
+        return {
+            **entry,
+            "mesh": {"type": "tube", "radius": 0.3},
+            "transform": place,
+            "fabric": {"like": "denim"},
+        }
+    return {
+        **entry,
+        "mesh": {"type": "sphere", "radius": 0.4},
+        "transform": place,
+        "inflate": {"pressure": 300.0, "gas": True},
     }
 
 

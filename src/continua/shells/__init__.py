@@ -2,9 +2,10 @@
 
 from continua.shells.bending import Bending
 from continua.shells.cloth import Cloth
-from continua.shells.fabric import FABRICS, Fabric
 from continua.shells.fields import CLOTH_FIELDS
+from continua.shells.inflation import Inflation
+from continua.shells.patterns import Pattern, sew
 from continua.shells.sheet_mesh import SheetMesh
 from continua.shells.shell import Shell
 
-__all__ = ["CLOTH_FIELDS", "FABRICS", "Bending", "Cloth", "Fabric", "SheetMesh", "Shell"]
+__all__ = ["CLOTH_FIELDS", "Bending", "Cloth", "Inflation", "Pattern", "SheetMesh", "Shell", "sew"]

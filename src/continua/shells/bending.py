@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from continua.errors import InputError
 from continua.linalg import BlockPattern
 from continua.shells import assembly_kernels, hinge_kernels
 from continua.shells.sheet_mesh import SheetMesh
@@ -29,17 +30,28 @@ class Bending:
             linear in the positions, which is exact for inextensible sheets up to moderate folds and faster; the sheet
             is flat at rest (Bergou et al. 2006).
         rest: "mesh": the sheet keeps the angles of its mesh; "flat": it is flat at rest, whatever the mesh.
+        yield_curvature: Elastic curvature [1/m] beyond which folds stay, of the model "hinge"; None is purely elastic.
+        hardening: Increase of the yield curvature per plastic curvature.
     """
 
     stiffness: float | None = None
     model: str = "hinge"
     rest: str = "mesh"
+    yield_curvature: float | None = None
+    hardening: float = 0.0
 
     def __post_init__(self) -> None:
         if self.stiffness is not None:
             number(self.stiffness, "the stiffness of bending", low=0.0, unit="N m")
         choice(self.model, "the model of bending", ("hinge", "quadratic"))
         choice(self.rest, "the rest shape of bending", ("mesh", "flat"))
+        number(self.hardening, "the hardening of bending", low=0.0)
+        if self.yield_curvature is not None:
+            number(self.yield_curvature, "the yield curvature of bending", low=0.0, unit="1/m")
+            if self.model == "quadratic":
+                raise InputError(
+                    "folds stay with the bending model 'hinge' only; leave out 'yield_curvature'"
+                )
 
 
 def flexural_stiffness(constants: NDArray[np.float64], thickness: float) -> NDArray[np.float64]:
@@ -64,10 +76,7 @@ def _hinge_factors(mesh: SheetMesh) -> NDArray[np.float64]:
     With it the energy k theta^2 / 2, summed over the hinges of regular triangles, is D kappa^2 / 2 per area for a
     cylinder of curvature kappa in any direction, if k is D times this factor.
     """
-    points, hinges = mesh.points, mesh.hinges
-    edge = points[hinges[:, 2]] - points[hinges[:, 1]]
-    area = mesh.areas[mesh.hinge_triangles].sum(axis=1)
-    factors: NDArray[np.float64] = np.einsum("hi,hi->h", edge, edge) / area
+    factors: NDArray[np.float64] = mesh.hinge_heights[0] ** 2 / mesh.areas[mesh.hinge_triangles].sum(axis=1)
     return factors
 
 
@@ -77,6 +86,8 @@ class HingeBending:
     Attributes:
         stiffness: k of each hinge [N m], shape [h].
         half_sine: Sine of half the rest angle, shape [h].
+        is_plastic: Whether folds stay.
+        yield_curvature: Elastic curvature beyond which they do [1/m], shape [h].
         records: See `hinge_kernels`, shape [h, 16].
     """
 
@@ -91,14 +102,38 @@ class HingeBending:
         self._factors = _hinge_factors(mesh)
         self.stiffness = np.zeros(count)
         self.half_sine = np.zeros(count)
-        if bending.rest == "mesh":
+        if bending.rest == "mesh" and mesh.flat is None:
             self.half_sine[:] = np.sin(0.5 * hinge_angles(mesh, mesh.points))
+        self.is_plastic = bending.yield_curvature is not None
+        self._hardening = bending.hardening
+        edges = mesh.points[mesh.hinges[:, 2]] - mesh.points[mesh.hinges[:, 1]]
+        self._curvature_factors = self._factors / np.linalg.norm(edges, axis=1)
+        self.yield_curvature = np.full(count, bending.yield_curvature or 0.0)
+        self._initial = self.half_sine.copy(), self.yield_curvature.copy()
         self.records = np.zeros((count, hinge_kernels.RECORD))
         self._partial = np.zeros(max(1, count // 1024))
 
     def set_stiffness(self, flexural: NDArray[np.float64]) -> None:
         """Set the flexural stiffness D of every triangle [N m], shape [m]."""
         self.stiffness[:] = self._factors * flexural[self._mesh.hinge_triangles].mean(axis=1)
+
+    def flow(self, x: NDArray[np.float64]) -> None:
+        """Move the rest angles of hinges that yield at positions x, so that their elastic curvature is at the limit.
+
+        The elastic curvature is 2 (sin(theta/2) - sin(theta_0/2)) |e| / (A_1 + A_2), the moment per length over D. The
+        plastic flow raises the limit by its curvature times the hardening (Irving 2007, 2.6, applied to bending).
+        """
+        if not self.is_plastic:
+            return
+        sine = np.sin(0.5 * hinge_angles(self._mesh, x))
+        elastic = 2.0 * self._curvature_factors * (sine - self.half_sine)
+        excess = np.maximum(np.abs(elastic) - self.yield_curvature, 0.0) / (1.0 + self._hardening)
+        self.half_sine += np.sign(elastic) * excess / (2.0 * self._curvature_factors)
+        self.yield_curvature += self._hardening * excess
+
+    def reset(self) -> None:
+        """Return to the initial rest angles and yield curvatures."""
+        self.half_sine[:], self.yield_curvature[:] = self._initial
 
     def update(self, x: NDArray[np.float64]) -> None:
         """Recompute angles and moments for positions x."""
@@ -160,12 +195,6 @@ class QuadraticBending:
 
 def _flat_weights(mesh: SheetMesh) -> NDArray[np.float64]:
     """Return the derivatives of the angles along the normal, of hinges unfolded into a plane, shape [h, 4] [1/m]."""
-    i, j, k, l = (mesh.points[mesh.hinges[:, c]] for c in range(4))
-    edge = k - j
-    square = np.einsum("hi,hi->h", edge, edge)
-    length = np.sqrt(square)
-    area = 2.0 * mesh.areas[mesh.hinge_triangles]
-    p, q = length / area[:, 0], length / area[:, 1]
-    s = np.einsum("hi,hi->h", i - j, edge) / square
-    t = np.einsum("hi,hi->h", l - j, edge) / square
+    _, heights, feet = mesh.hinge_heights
+    (p, q), (s, t) = 1.0 / heights.T, feet.T
     return np.stack([p, (s - 1.0) * p + (t - 1.0) * q, -(s * p + t * q), q], axis=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from math import inf
 from types import MappingProxyType
 from typing import Any
 
@@ -23,12 +24,13 @@ from continua.errors import InputError
 from continua.frames import BodyFields, BodyFrame, ContactForces, Field, readonly_copy
 from continua.linalg import LinearSolver
 from continua.materials import Law, Orthotropic, StVenantKirchhoff
+from continua.materials.fabric import Fabric
 from continua.mesh import SurfaceMesh, Topology
-from continua.shells.bending import Bending
+from continua.shells.bending import Bending, HingeBending
 from continua.shells.cloth_elements import ClothElements
-from continua.shells.fabric import Fabric
 from continua.shells.faces import sheet_faces
 from continua.shells.fields import cloth_field, lazy_fields, vtk_stress
+from continua.shells.inflation import Inflation
 from continua.shells.membrane import ReferenceNormals
 from continua.shells.sheet_mesh import SheetMesh
 from continua.validation import array, choice, function, instance_of, instances_of, number, numbers, shortened
@@ -46,13 +48,16 @@ class Cloth(DeformableBody):
         bending: How it bends; None is the stiffness of the material and the thickness.
         warp: Direction of the warp of a `Fabric`, one vector or one per triangle; the weft is across it. None is the
             first texture coordinate of the mesh if it has them, else the x axis.
-        reference_normals: A function of points [m, 3] that returns the normals that triangles there should have, such as
-            those of a surface that the sheet lies on: triangles that face the other way then turn back. None leaves
+        reference_normals: A function of points [m, 3] that returns the normals that triangles there should have, such
+            as those of a surface that the sheet lies on: triangles that face the other way then turn back. None leaves
             them alone.
         parts: Parts with other constants, as pairs of a selection of triangles and a material of the same law.
         name: Name in the world; without one a world takes the name of the caller's variable.
         mass: "lumped" (diagonal, the default) or "consistent".
         damping: Rayleigh damping (alpha [1/s], beta [s]): C = alpha M + beta K.
+        drag: Coefficient of the wind's force along the normal of a triangle: the drag of flow across, and the lift of
+            oblique flow.
+        skin_friction: Coefficient of the wind's force along the triangle.
         friction: Coulomb's coefficient of the body's contacts; None takes the world's, see `Contact`.
         restitution: Coefficient of restitution; None takes the world's.
         integrator: The time integrator: `ImplicitEuler()` (the default), `Newmark()`, `Explicit()` or
@@ -76,6 +81,8 @@ class Cloth(DeformableBody):
         name: str | None = None,
         mass: str = "lumped",
         damping: ArrayLike | RotatedDamping = (0.0, 0.0),
+        drag: float = 1.2,
+        skin_friction: float = 0.02,
         friction: float | None = None,
         restitution: float | None = None,
         integrator: Integrator | str = "implicit_euler",
@@ -94,6 +101,8 @@ class Cloth(DeformableBody):
         checked_parts(law, parts)
         self.bending = Bending() if bending is None else instance_of(bending, Bending, "the bending of cloth")
         self._mass_lumped = choice(mass, "mass", ("consistent", "lumped")) == "lumped"
+        self._drag = number(drag, "the drag of cloth", low=0.0)
+        self._skin_friction = number(skin_friction, "the skin friction of cloth", low=0.0)
         self._uv, self._texture = getattr(mesh, "uv", None), getattr(mesh, "texture", None)
         self.mesh = _checked_sheet(mesh, thickness, self.name)
         self._elements = self._make_elements(_warp(warp, self.mesh, self._uv), reference_normals)
@@ -130,6 +139,22 @@ class Cloth(DeformableBody):
     def geometry_bytes(self) -> bytes:
         """Return the mesh as bytes; a run may only be resumed with the same."""
         return self.mesh.points.tobytes() + self.mesh.cells.tobytes()
+
+    def inflate(self, pressure: float, *, gas: bool = False, until: float = inf) -> Inflation:
+        """Put a pressure inside the closed sheet, over that outside.
+
+        Args:
+            pressure: The pressure [Pa]; of a gas that at the volume of the mesh.
+            gas: Whether the pressure times the volume stays the same, as of a gas in a vacuum: the sheet then resists
+                being squeezed. Otherwise the pressure stays the same.
+            until: Time at which it ends [s].
+        """
+        if not (self.mesh.is_closed and self.mesh.is_oriented):
+            raise InputError(
+                f"cloth '{self.name}' has no inside to inflate: its mesh must be closed, and its triangles all turned "
+                "the same way"
+            )
+        return self._load(Inflation(self, pressure, gas, until))
 
     # --- the body in a world ------------------------------------------------------------------------------
 
@@ -177,6 +202,22 @@ class Cloth(DeformableBody):
             f"thickness {self.thickness:g} m, {self.material!r})"
         )
 
+    def _advance_material(self, dt: float) -> None:
+        """Let folds that yield follow a substep."""
+        if isinstance(self._elements.bending, HingeBending):
+            self._elements.bending.flow(self._x)
+
+    def _return_to_initial(self) -> None:
+        if isinstance(self._elements.bending, HingeBending):
+            self._elements.bending.reset()
+
+    def _state_arrays(self) -> dict[str, NDArray]:
+        arrays = super()._state_arrays()
+        bending = self._elements.bending
+        if isinstance(bending, HingeBending) and bending.is_plastic:
+            arrays |= {"rest_half_sine": bending.half_sine, "yield_curvature": bending.yield_curvature}
+        return arrays
+
     # --- internals -------------------------------------------------------------------------------------------
 
     def _make_elements(
@@ -185,7 +226,7 @@ class Cloth(DeformableBody):
         return ClothElements(self.mesh, self.bending, warp, reference_normals)
 
     def _boundary_faces(self) -> BoundaryFaces:
-        return sheet_faces(self.mesh)
+        return sheet_faces(self.mesh, self._drag, self._skin_friction)
 
     def _contact_surface(self) -> ContactSurface:
         """Return the sheet, which others touch from both sides."""
@@ -248,7 +289,8 @@ def _checked_sheet(mesh: Any, thickness: float | None, name: str) -> SheetMesh:
         thickness = mesh.thickness if isinstance(mesh, SheetMesh) else 1e-3
     thick = number(thickness, f"the thickness of cloth '{name}'", above=0.0, unit="m")
     sheet = SheetMesh(mesh.points, mesh.cells if isinstance(mesh, SheetMesh) else mesh.triangles,
-                      mesh.regions if isinstance(mesh, SheetMesh) else None, mesh.notes, thick)  # fmt: skip
+                      mesh.regions if isinstance(mesh, SheetMesh) else None, mesh.notes, thick,
+                      mesh.flat if isinstance(mesh, SheetMesh) else None)  # fmt: skip
     ends = sheet.points[sheet.edges]
     shortest = float(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).min())
     if thick >= shortest:

@@ -10,10 +10,10 @@ from continua.deformable.damping import Damper
 from continua.deformable.elements import AssembledSystem, DiscreteGradient
 from continua.errors import InputError
 from continua.materials import Law
+from continua.materials.fabric import Fabric
 from continua.shells import assembly_kernels
 from continua.shells.bending import Bending, HingeBending, QuadraticBending, flexural_stiffness
 from continua.shells.cloth_pattern import make_pattern
-from continua.shells.fabric import Fabric
 from continua.shells.membrane import Membrane, ReferenceNormals
 from continua.shells.sheet_mesh import SheetMesh
 

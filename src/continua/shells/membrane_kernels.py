@@ -79,8 +79,8 @@ def green_records(x, triangles, rest_inverse, volumes, constants, records):
     """Fill the records of triangles whose stress is linear in Green's strain E = (F^T F - I)/2, beyond a limit stiffer.
 
     S_00 = c_00 E_00 + c_01 E_11, S_11 = c_01 E_00 + c_11 E_11, S_01 = 2 c_22 E_01; where E_00 or E_11 is above its
-    limit the stress gains c times the excess. The force of corner a is V F S g_a. For a definite stiffness S is replaced by
-    its positive part, that of tension.
+    limit the stress gains c times the excess. The force of corner a is V F S g_a. For a definite stiffness S is
+    replaced by its positive part, that of tension.
 
     Args:
         x: Positions [m], shape [n, 3].

@@ -28,7 +28,7 @@ from continua.frames import (
     readonly_copy,
 )
 from continua.linalg import LinearSolver
-from continua.materials import Corotated, Law
+from continua.materials import Corotated, Fabric, Law
 from continua.mesh import (
     PlaneMesh,
     SurfaceMesh,
@@ -176,6 +176,8 @@ class SoftBody(DeformableBody):
         self.incompressible = flag(incompressible, "'incompressible' of a body")
         self._recovery_time = number(volume_recovery_time, "volume_recovery_time", low=0.0, unit="s")
         law = Corotated() if material is None else instance_of(material, Law, "the material of a body")
+        if isinstance(law, Fabric):
+            raise InputError("a Fabric is for cloth; give a soft body another law, such as Orthotropic")
         if plasticity is not None:
             instance_of(plasticity, Plasticity, "the plasticity of a body")
         laws = [law, *(part for _, part in checked_parts(law, parts))]

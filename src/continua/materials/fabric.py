@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.materials import Law
+from continua.materials.law import Law
 from continua.validation import choice, number, whole_numbers
 
 __all__ = ["FABRICS", "Fabric"]
@@ -46,8 +46,8 @@ FABRICS: dict[str, dict[str, float]] = {
 }
 """Stiffness at small strains [N/m], mass [kg/m2] and flexural stiffness [N m] of fabrics measured by Wang, O'Brien and
 Ramamoorthi (2011, Data-driven elastic models for cloth): 11 oz denim, a cotton interlock knit, and a polyester print.
-Their shear constant relates the stress to the tensor strain, twice this modulus. Thickness [m] is not among the measured
-values; these are typical ones."""
+Their shear constant relates the stress to the tensor strain, twice this modulus. Thickness [m] is not among the
+measured values; these are typical ones."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Fabric(Law):
         area_density: Mass per area [kg/m2].
         bending: Flexural stiffness [N m].
         thickness: Thickness [m].
-        limit: Strain along warp or weft beyond which the yarns are straight and the fabric is stiffer.
+        limit: Strain along warp or weft beyond which the yarns are straight and it is stiffer.
         stiffening: How many times as stiff it is then.
     """
 
@@ -120,4 +120,4 @@ class Fabric(Law):
     @property
     def evaluate_points(self) -> Any:
         """A fabric has no law of solids."""
-        raise InputError("a Fabric is for cloth; give a soft body another law, such as Orthotropic")
+        raise InputError("a Fabric has no law of solids, only one of sheets")

@@ -1,0 +1,166 @@
+"""Cloth in a world: threads, checkpoints, contact, wind, momentum, scenes, and what is refused."""
+
+import numpy as np
+import pytest
+
+import continua as ct
+from continua.errors import InputError
+from continua.mesh import surfaces
+from continua.numerics import get_threads, set_threads
+from continua.scene import parse_scene
+from tests.shells.sheets import rectangle
+
+LAW = ct.StVenantKirchhoff(young=1e5, poisson=0.3, density=300.0)
+
+
+def falling_sheet(cells=8, **options):
+    mesh = surfaces.sheet((1.0, 1.0), (cells, cells)).transformed(translate=(0.0, 0.35, 0.0))
+    sheet = ct.Cloth(mesh, LAW, thickness=2e-3, name="sheet", **options)
+    world = ct.World([sheet], colliders=[ct.Sphere((0.0, 0.0, 0.0), 0.3)])
+    return sheet, world
+
+
+@pytest.mark.parametrize("integrator", ["implicit_euler", "newmark"])
+def test_checkpoints_resume_bitwise(integrator):
+    bending = ct.Bending(1e-4, yield_curvature=1.0, hardening=0.1)
+    sheet, world = falling_sheet(integrator=integrator, bending=bending)
+    for _ in range(25):
+        world.step(0.01)
+    saved = sheet.state()
+    for _ in range(5):
+        world.step(0.01)
+    expected = sheet.positions
+    again, world = falling_sheet(integrator=integrator, bending=bending)
+    for _ in range(25):
+        world.step(0.01)
+    again.restore(saved)
+    for _ in range(5):
+        world.step(0.01)
+    assert (again.positions == expected).all()
+    assert np.abs(sheet._elements.bending.half_sine).max() > 0.0
+
+
+def test_results_do_not_depend_on_the_number_of_threads():
+    before, results = get_threads(), []
+    try:
+        for threads in (1, 2):
+            set_threads(min(threads, before))
+            mesh = surfaces.sheet((1.0, 1.0), (100, 100))
+            sheet = ct.Cloth(mesh, LAW, thickness=1e-3)
+            sheet.pin("back")
+            for _ in range(3):
+                sheet.step(0.01)
+            results.append(sheet.positions)
+    finally:
+        set_threads(before)
+    assert (results[0] == results[1]).all()
+
+
+def test_sheet_comes_to_rest_on_a_ball():
+    sheet, world = falling_sheet(16, damping=(3.0, 0.002), friction=1.0)
+    radii = []
+    for _ in range(150):
+        world.step(0.01)
+        radii.append(np.linalg.norm(sheet.positions, axis=1).min())
+    assert min(radii) > 0.299
+    assert np.abs(sheet.velocities).max() < 0.3
+    top = sheet.positions[:, 1].max()
+    assert 0.29 < top < 0.33
+
+
+def test_free_sheet_keeps_its_momentum():
+    sheet = ct.Cloth(rectangle((1.0, 1.0), (6, 6)), LAW, thickness=1e-3, bending=ct.Bending(1e-3))
+    rng = np.random.default_rng(0)
+    sheet.velocities = rng.standard_normal(sheet.positions.shape)
+    world = ct.World([sheet], gravity=(0.0, 0.0, 0.0))
+    mass = sheet._node_mass
+    before = mass @ sheet.velocities
+    for _ in range(20):
+        world.step(0.005)
+    assert np.abs(mass @ sheet.velocities - before).max() < 1e-6 * mass.sum()
+
+
+def test_wind_across_and_along_a_plate():
+    """A flat plate that is held: drag C rho/2 v^2 A across, skin friction along; none if it moves with the air."""
+    plate = ct.Cloth(rectangle((2.0, 1.0), (4, 2)), LAW, thickness=1e-3, drag=1.2, skin_friction=0.01)
+    faces = plate._faces
+    rest, still = plate.rest_positions, np.zeros_like(plate.rest_positions)
+    for wind, expected in (((0.0, 5.0, 0.0), 1.2), ((0.0, -5.0, 0.0), 1.2), ((5.0, 0.0, 0.0), 0.01)):
+        force = np.zeros_like(rest)
+        faces.add_wind(rest, still, np.array(wind), 1.2, force)
+        assert np.allclose(force.sum(axis=0), 0.6 * 25.0 * 2.0 * expected * np.sign(wind), atol=1e-12)
+    force = np.zeros_like(rest)
+    faces.add_wind(rest, still + [1.0, 2.0, 3.0], np.array([1.0, 2.0, 3.0]), 1.2, force)
+    assert np.abs(force).max() < 1e-30
+
+
+def test_oblique_wind_lifts():
+    """At 45 degrees the force along the normal is half of that across, and half of that is lift."""
+    plate = ct.Cloth(rectangle((1.0, 1.0), (2, 2)), LAW, thickness=1e-3, drag=1.0, skin_friction=0.0)
+    force = np.zeros_like(plate.rest_positions)
+    wind = 10.0 * np.array([1.0, 1.0, 0.0]) / np.sqrt(2.0)
+    plate._faces.add_wind(plate.rest_positions, np.zeros_like(force), wind, 1.0, force)
+    total = force.sum(axis=0)
+    across = 0.5 * 100.0 * 0.5
+    assert total @ wind / 10.0 == pytest.approx(across / np.sqrt(2.0))
+    assert np.linalg.norm(np.cross(total, wind)) / 10.0 == pytest.approx(across / np.sqrt(2.0))
+
+
+SCENE = """
+bodies:
+  - type: cloth
+    name: flag
+    mesh: {type: sheet, size: [1, 0.6], cells: [6, 4]}
+    fabric: {like: denim, warp: 500}
+    bending: {model: quadratic}
+    pin: [{where: left}]
+"""
+
+
+def test_scene_with_cloth():
+    scene = parse_scene(SCENE)
+    world = scene.build()
+    body = world.body("flag")
+    assert isinstance(body, ct.Cloth)
+    assert body.material == ct.Fabric.measured("denim", warp=500.0)
+    world.step(0.01)
+    frame = world.frame()["flag"]
+    assert frame.kind == "cloth"
+    assert set(frame.cells) == {"triangle"}
+    assert frame.fields["stretch"].values.shape == (body.element_count, 2)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (
+            lambda: ct.Cloth(ct.SurfaceMesh(np.eye(3), [[0, 1, 2]]), thickness=2.0),
+            "less than its shortest edge",
+        ),
+        (
+            lambda: ct.Cloth(ct.SurfaceMesh([[0, 0, 0], [1, 0, 0], [2, 0, 0]], [[0, 1, 2]])),
+            "have no area",
+        ),
+        (
+            lambda: ct.Cloth(
+                ct.SurfaceMesh(
+                    [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0, -1, 0]],
+                    [[0, 1, 2], [0, 1, 3], [0, 1, 4]],
+                )
+            ),
+            "not a manifold",
+        ),
+        (lambda: ct.Cloth(rectangle((1, 1), (2, 2)), ct.Linear()), "not rotation invariant"),
+        (lambda: ct.Cloth(rectangle((1, 1), (2, 2)), ct.FiberReinforced()), "take a Fabric"),
+        (lambda: ct.Cloth(rectangle((1, 1), (2, 2))).inflate(10.0), "no inside to inflate"),
+        (lambda: ct.Cloth(rectangle((1, 1), (2, 2)), integrator="energy_momentum"), "not for cloth"),
+        (lambda: ct.Fabric(coupling=2000.0), "no stable shape"),
+        (lambda: ct.Bending(model="quadratic", yield_curvature=1.0), "model 'hinge' only"),
+        (lambda: ct.Cloth(rectangle((1, 1), (2, 2)), warp=(0.0, 0.0, 0.0)), "warp of cloth"),
+        (lambda: ct.SoftBody(ct.mesh.box(), material=ct.Fabric()), "Fabric is for cloth"),
+    ],
+)
+def test_bad_input_is_one_sentence(make, sentence):
+    with pytest.raises(InputError, match=sentence) as caught:
+        make()
+    assert "\n" not in str(caught.value)
