@@ -9,6 +9,7 @@ from pydantic_core import CoreSchema
 
 from continua.registry import BodyKind, body_kinds, register_body
 from continua.scene.cloth import Cloth
+from continua.scene.shell import Shell
 from continua.scene.fluids import Fluid
 from continua.scene.grid_fluids import Smoke, WindTunnel
 from continua.scene.liquids import Liquid
@@ -38,6 +39,16 @@ _KINDS = (
         estimate="continua.scene.build_cloth:estimate_cloth",
         template="continua.scene.templates:cloth",
         shapes=("sheet", "tube", "balloon"),
+    ),
+    BodyKind(
+        tag="shell",
+        model=Shell,
+        label="Shell",
+        build="continua.scene.build_shell:build_shell",
+        describe="continua.scene.build_shell:describe_shell",
+        estimate="continua.scene.build_shell:estimate_shell",
+        template="continua.scene.templates:shell",
+        shapes=("plate", "pipe"),
     ),
     BodyKind(
         tag="rigid",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Tag, model_validator
+from pydantic import Field, Tag, model_validator
+from pydantic_core import PydanticCustomError
 
 from continua.materials.fabric import FABRICS
 from continua.scene.integrators import Integrator
@@ -12,7 +13,7 @@ from continua.scene.laws import MODELS, Material
 from continua.scene.loads import LoadFaces, LoadVolume, Press, Push
 from continua.scene.motions import Drive, Lock, Pin, Pull
 from continua.scene.rigid import RigidTorus
-from continua.scene.shapes import ParametricMesh, Transform
+from continua.scene.shapes import ParametricMesh, Rotation, Transform
 from continua.scene.soft_bodies import Damping, Initial, Paint, Part
 from continua.scene.solvers import Solver
 from continua.scene.types import (
@@ -24,6 +25,7 @@ from continua.scene.types import (
     Name,
     Number,
     Path,
+    Text,
     Vector,
     Vector2,
     by_type,
@@ -35,7 +37,10 @@ __all__ = [
     "Cloth",
     "Fabric",
     "Inflation",
+    "Sheet",
     "SheetFile",
+    "SheetPattern",
+    "SheetPatterns",
     "SheetRectangle",
     "SheetSphere",
     "SheetTube",
@@ -84,14 +89,62 @@ class SheetFile(Model):
     )
 
 
+_Outline = Annotated[tuple[Vector2, ...], Field(min_length=3, max_length=5000)]
+_SideNumber = Annotated[int, Field(strict=True, ge=0, le=5000)]
+
+
+class SheetPattern(Model):
+    """A flat piece to be sewn."""
+
+    name: Name = option("Name of the pattern, and of the region of its triangles.")
+    outline: _Outline = option("Corners in order, in the plane of the pattern.", unit="m")
+    holes: list[_Outline] = option("Outlines of holes.", [], unit="m")
+    lines: list[tuple[Vector2, ...]] = option("Polylines that become edges of triangles.", [], unit="m")
+    sides: dict[str, _SideNumber | list[_SideNumber]] = option(
+        "Names of sides for `seams`: the number of a side (0 goes from the first corner to the second), or several "
+        "that follow each other.",
+        {},
+    )
+    wrap: Number | None = option(
+        "Radius of a cylinder around the y axis that the pattern is wrapped around; flat by default.",
+        None,
+        unit="m",
+        gt=0,
+        le=1e6,
+    )
+    rotate: Rotation | None = option("Rotation after that.", None)
+    translate: Vector = option("Displacement after that.", (0.0, 0.0, 0.0), unit="m")
+    grain: Number = option("Angle of the warp from the x axis.", 90.0, unit="deg", ge=-360, le=360)
+
+
+class SheetPatterns(Model):
+    """Flat patterns, meshed, placed in space and sewn along their sides; they are at rest where they are flat."""
+
+    type: Literal["patterns"] = option("Patterns sewn to each other.")
+    patterns: list[SheetPattern] = option("The pieces.", min_length=1, max_length=1000)
+    seams: list[tuple[Text, Text]] = option("Pairs of sides that are sewn, each `pattern.side`.", [])
+    size: Number = option("Longest edge of triangles.", unit="m", gt=0, le=1e6)
+    gather: Flag = option("Whether sides of different lengths may be sewn; the longer one is gathered.", False)
+    min_angle: Number = option("Smallest angle of triangles.", 25.0, unit="deg", ge=0, le=33)
+
+    @model_validator(mode="after")
+    def _different_names(self) -> Self:
+        names = [pattern.name for pattern in self.patterns]
+        for name in names:
+            if names.count(name) > 1:
+                raise PydanticCustomError("two_patterns", "has two patterns '{name}'; rename one", {"name": name})
+        return self
+
+
 Sheet = Annotated[
     Annotated[SheetRectangle, Tag("sheet")]
     | Annotated[SheetTube, Tag("tube")]
     | Annotated[SheetSphere, Tag("sphere")]
     | Annotated[RigidTorus, Tag("torus")]
     | Annotated[ParametricMesh, Tag("parametric")]
+    | Annotated[SheetPatterns, Tag("patterns")]
     | Annotated[SheetFile, Tag("file")],
-    by_type("sheet", "tube", "sphere", "torus", "parametric", "file"),
+    by_type("sheet", "tube", "sphere", "torus", "parametric", "patterns", "file"),
 ]
 
 
@@ -214,8 +267,6 @@ class Cloth(Model):
 
     @model_validator(mode="after")
     def _parts_of_a_material(self) -> Self:
-        from pydantic_core import PydanticCustomError
-
         if self.fabric is not None and self.parts:
             raise PydanticCustomError("fabric_parts", "a fabric has no parts; give the cloth a 'material'")
         return self
