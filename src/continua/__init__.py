@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from continua.numerics import get_threads, set_threads
     from continua.rigid import RigidBody, RigidInstances, joints
     from continua.scene import Scene, load_scene
-    from continua.shells import Bending, Cloth, Pattern, SheetMesh, Shell, sew
+    from continua.shells import Bending, Cloth, Pattern, SheetMesh, Shell, Springs, sew
     from continua.solids import Plasticity, SoftBody
     from continua.sph import (
         DFSPH,
@@ -146,7 +146,7 @@ _LAZY_EXPORTS = {
     "continua.numerics": ("get_threads", "set_threads"),
     "continua.rigid": ("RigidBody", "RigidInstances", "joints"),
     "continua.scene": ("Scene", "load_scene"),
-    "continua.shells": ("Bending", "Cloth", "Pattern", "SheetMesh", "Shell", "sew"),
+    "continua.shells": ("Bending", "Cloth", "Pattern", "SheetMesh", "Shell", "Springs", "sew"),
     "continua.solids": ("Plasticity", "SoftBody"),
     "continua.sph": (
         "DFSPH",
@@ -239,6 +239,7 @@ __all__ = [
     "SoftBody",
     "Sphere",
     "SplineHyperelastic",
+    "Springs",
     "StVenantKirchhoff",
     "StableNeoHookean",
     "StepReport",

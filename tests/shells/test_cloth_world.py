@@ -164,3 +164,27 @@ def test_bad_input_is_one_sentence(make, sentence):
     with pytest.raises(InputError, match=sentence) as caught:
         make()
     assert "\n" not in str(caught.value)
+
+
+def test_attached_cloth_follows_a_soft_and_a_rigid_body():
+    """A strip on the side of a box that is driven, and of one that falls, stays there at the same distance."""
+    soft = ct.SoftBody(ct.mesh.box((0.2, 0.2, 0.2), (2, 2, 2)), name="soft")
+    soft.drive("all", ct.Motion.rotate((0.0, 1.0, 0.0), (0.1, 0.1, 0.1), 2.0))
+    rigid = ct.RigidBody(ct.Box((2.0, 0.0, 0.0), size=(0.2, 0.2, 0.2)), density=500.0, name="rigid")
+    strips = []
+    for body in (soft, rigid):
+        top = body.positions.max(axis=0)
+        mesh = surfaces.sheet((0.1, 0.1), (2, 2)).transformed(translate=top + [-0.1, 0.01, -0.1])
+        strip = ct.Cloth(mesh, LAW, thickness=1e-3, name=f"on {body.name}")
+        strip.attach("left", body)
+        strips.append(strip)
+    pairs = {("soft", "on soft"): {"collide": False}, ("rigid", "on rigid"): {"collide": False}}
+    world = ct.World([soft, rigid, *strips], contact=ct.Contact(pairs=pairs))
+    held = strips[0].rest_positions[:, 0] < strips[0].rest_positions[:, 0].min() + 1e-6
+    start = strips[0].rest_positions[held] - [0.1, 0.1, 0.1]
+    for _ in range(20):
+        world.step(0.01)
+    turn = np.array([[np.cos(0.4), 0.0, np.sin(0.4)], [0.0, 1.0, 0.0], [-np.sin(0.4), 0.0, np.cos(0.4)]])
+    assert np.abs(strips[0].positions[held] - [0.1, 0.1, 0.1] - start @ turn.T).max() < 2e-3
+    gap = strips[1].positions[held][:, 1] - rigid.positions[:, 1].max()
+    assert np.abs(gap - 0.01).max() < 0.03  # one step behind the fall

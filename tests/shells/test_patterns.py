@@ -22,7 +22,9 @@ def cushion(gap=0.02, size=0.05):
 def tube(radius=0.1, height=0.3, size=0.04):
     """A tube of one piece, of which two sides are sewn to each other."""
     width = 2.0 * np.pi * radius
-    piece = ct.Pattern([(0, 0), (width, 0), (width, height), (0, height)], sides={"left": 3, "right": 1}, wrap=radius)
+    piece = ct.Pattern(
+        [(0, 0), (width, 0), (width, height), (0, height)], sides={"left": 3, "right": 1}, wrap=radius
+    )
     return ct.sew({"tube": piece}, [("tube.left", "tube.right")], size=size)
 
 
@@ -47,7 +49,9 @@ def test_tube_sewn_from_one_piece():
 def test_rest_shape_is_the_flat_pattern():
     """Wrapped around a cylinder, cloth has no strain but that of chords; laid flat it has none at all."""
     law = ct.StVenantKirchhoff(young=1e5, poisson=0.3, density=300.0)
-    piece = ct.Pattern([(0, 0), (0.5, 0), (0.4, 0.3), (0, 0.35)], wrap=0.2, rotate=(0.3, -0.2, 0.5), grain=37.0)
+    piece = ct.Pattern(
+        [(0, 0), (0.5, 0), (0.4, 0.3), (0, 0.35)], wrap=0.2, rotate=(0.3, -0.2, 0.5), grain=37.0
+    )
     mesh = ct.sew({"one": piece}, size=0.05)
     cloth = ct.Cloth(mesh, law, thickness=1e-3, bending=ct.Bending(stiffness=1e-3))
     stretch = np.linalg.svd(cloth._elements.membrane.deformation(mesh.points), compute_uv=False)
@@ -128,7 +132,9 @@ def test_seams_of_different_lengths():
 def test_sides_of_several_parts_match_corner_by_corner():
     first = ct.Pattern([(0, 0), (0.2, 0), (0.3, 0.1), (0.3, 0.4), (0, 0.4)], sides={"hem": [0, 1, 2]})
     length = 0.2 + np.sqrt(0.02) + 0.3
-    other = ct.Pattern([(0, 0), (length, 0), (length, 0.2), (0, 0.2)], sides={"hem": [0]}, translate=(0, 0, 0.5))
+    other = ct.Pattern(
+        [(0, 0), (length, 0), (length, 0.2), (0, 0.2)], sides={"hem": [0]}, translate=(0, 0, 0.5)
+    )
     mesh = ct.sew({"a": first, "b": other}, [("a.hem", "b.hem")], size=0.05)
     assert mesh.is_oriented
     assert mesh.node_count - len(mesh.edges) + mesh.element_count == 1
@@ -174,11 +180,17 @@ bodies:
         ({"p": {}}, [("p.a", "p.b"), ("p.c", "p.b")], "two seams"),
         ({"p": {"sides": {"a": [0, 2], "b": 1}}}, [("p.a", "p.b")], "follow each other"),
         ({"p": {"sides": {"a": 7, "b": 1}}}, [("p.a", "p.b")], "sides 0 to 3"),
-        ({"p": {"outline": [(0, 0), (1, 1), (1, 0), (0, 1)]}}, [], "pattern 'p': side 0 of the outline meets"),
+        (
+            {"p": {"outline": [(0, 0), (1, 1), (1, 0), (0, 1)]}},
+            [],
+            "pattern 'p': side 0 of the outline meets",
+        ),
         ({"p": {"holes": [np.array(SQUARE) + 5.0]}}, [], "pattern 'p': hole 0 lies outside"),
     ],
 )
 def test_bad_patterns_are_refused(pieces, seams, words):
-    made = {name: ct.Pattern(**{"outline": SQUARE, "sides": NAMES, **given}) for name, given in pieces.items()}
+    made = {
+        name: ct.Pattern(**{"outline": SQUARE, "sides": NAMES, **given}) for name, given in pieces.items()
+    }
     with pytest.raises(ct.InputError, match=words):
         ct.sew(made, seams, size=0.1)

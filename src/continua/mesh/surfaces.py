@@ -12,7 +12,7 @@ from continua.mesh.structured import checked_counts, checked_lengths
 from continua.mesh.surface_mesh import SurfaceMesh
 from continua.validation import choice
 
-__all__ = ["box", "cylinder", "paddle_wheel", "sheet", "sphere", "torus", "tube"]
+__all__ = ["box", "cylinder", "paddle_wheel", "pillow", "sheet", "sphere", "torus", "tube"]
 
 
 def _grid(table: NDArray) -> NDArray:
@@ -222,3 +222,33 @@ def tube(radius: float = 0.5, height: float = 1.0, cells: ArrayLike = (32, 16)) 
             triangles += [np.stack([low + i, high + j, low + j], axis=1)]
             triangles += [np.stack([low + i, high + i, high + j], axis=1)]
     return SurfaceMesh(points, np.concatenate(triangles).astype(np.int32))
+
+
+def pillow(size: ArrayLike = (0.5, 0.5), cells: ArrayLike = (12, 12), *, height: float = 0.1) -> SurfaceMesh:
+    """Return a closed pillow: two rectangles joined at their rims and arched apart, centred at the origin.
+
+    Args:
+        size: Lengths along x and z [m].
+        cells: Number of cells along x and z.
+        height: Distance of the two in the middle [m].
+    """
+    (lift,) = checked_lengths([height], "height", 1)
+    front = sheet(size, cells, pattern="crossed")
+    lx, lz = checked_lengths(size, "size", 2)
+    x, z = 2.0 * front.points[:, 0] / lx, 2.0 * front.points[:, 2] / lz
+    arch = 0.5 * lift * np.sqrt(np.maximum((1.0 - x**2) * (1.0 - z**2), 0.0))
+    rim = (np.abs(x) > 1.0 - 1e-9) | (np.abs(z) > 1.0 - 1e-9)
+    arch[rim] = 0.0
+    back = np.where(rim, np.arange(front.node_count), front.node_count + np.cumsum(~rim) - 1)
+    offset = np.stack([0.0 * arch, arch, 0.0 * arch], axis=1)
+    points = np.concatenate([front.points + offset, (front.points - offset)[~rim]])
+    triangles = np.concatenate([front.triangles, back[front.triangles[:, ::-1]]]).astype(np.int32)
+    corner = np.all(np.isin(triangles, np.flatnonzero(rim)), axis=1)
+    return SurfaceMesh(points, _without_doubled(triangles, corner))
+
+
+def _without_doubled(triangles: NDArray[np.int32], suspect: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """Return triangles without those `suspect` ones that lie on each other, as in the corner of a pillow."""
+    keys = np.sort(triangles, axis=1)
+    _, inverse, uses = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
+    return triangles[~(suspect & (uses[inverse.ravel()] > 1))]

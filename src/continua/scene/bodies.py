@@ -9,11 +9,11 @@ from pydantic_core import CoreSchema
 
 from continua.registry import BodyKind, body_kinds, register_body
 from continua.scene.cloth import Cloth
-from continua.scene.shell import Shell
 from continua.scene.fluids import Fluid
 from continua.scene.grid_fluids import Smoke, WindTunnel
 from continua.scene.liquids import Liquid
 from continua.scene.rigid import RigidBody
+from continua.scene.shell import Shell
 from continua.scene.soft_bodies import SoftBody
 from continua.scene.types import by_type
 

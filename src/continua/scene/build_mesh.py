@@ -155,6 +155,12 @@ def build_surface(
             mesh = meshes.surfaces.sphere(spec.radius, spec.cells)
         case cloth.SheetPatterns():
             mesh = _sewn(spec)
+        case cloth.SheetParametric():
+            mesh = meshes.parametric(
+                spec.x, spec.y, spec.z, u=spec.u, v=spec.v, cells=spec.cells, closed=False
+            )
+        case cloth.SheetPillow():
+            mesh = meshes.surfaces.pillow(spec.size, spec.cells, height=spec.height)
         case rigid.RigidTorus():
             mesh = meshes.surfaces.torus(spec.radius, spec.tube, spec.cells)
         case rigid.RigidWheel():

@@ -13,7 +13,7 @@ from continua.scene.laws import MODELS, Material
 from continua.scene.loads import LoadFaces, LoadVolume, Press, Push
 from continua.scene.motions import Drive, Lock, Pin, Pull
 from continua.scene.rigid import RigidTorus
-from continua.scene.shapes import ParametricMesh, Rotation, Transform
+from continua.scene.shapes import FormulaText, Rotation, Transform
 from continua.scene.soft_bodies import Damping, Initial, Paint, Part
 from continua.scene.solvers import Solver
 from continua.scene.types import (
@@ -39,11 +39,14 @@ __all__ = [
     "Inflation",
     "Sheet",
     "SheetFile",
+    "SheetParametric",
     "SheetPattern",
     "SheetPatterns",
+    "SheetPillow",
     "SheetRectangle",
     "SheetSphere",
     "SheetTube",
+    "Springs",
 ]
 
 
@@ -75,6 +78,27 @@ class SheetSphere(Model):
     type: Literal["sphere"] = option("A closed sphere.")
     radius: Number = option("Radius.", 0.5, unit="m", gt=0, le=1e6)
     cells: Count = option("Cells along an edge of the icosahedron that it is made from.", 8, ge=1, le=500)
+
+
+class SheetPillow(Model):
+    """A closed pillow: two rectangles in the x-z plane, joined at their rims and arched apart."""
+
+    type: Literal["pillow"] = option("A closed pillow.")
+    size: Vector2 = option("Lengths along x and z.", (0.5, 0.5), unit="m")
+    cells: Counts2 = option("Number of cells along x and z.", (12, 12))
+    height: Number = option("Distance of the two in the middle.", 0.1, unit="m", gt=0, le=1e6)
+
+
+class SheetParametric(Model):
+    """The surface x(u, v), y(u, v), z(u, v), open or closed; for the formulas see `ParametricMesh`."""
+
+    type: Literal["parametric"] = option("A surface from formulas.")
+    x: FormulaText = option("Coordinate along x as a formula of u and v.", "u", unit="m")
+    y: FormulaText = option("Coordinate along y.", "0.05*sin(6*pi*u)", unit="m")
+    z: FormulaText = option("Coordinate along z.", "v", unit="m")
+    u: Vector2 = option("Range of u.", (0.0, 1.0))
+    v: Vector2 = option("Range of v.", (0.0, 1.0))
+    cells: Counts2 = option("Number of intervals along u and v.", (32, 24))
 
 
 class SheetFile(Model):
@@ -124,7 +148,9 @@ class SheetPatterns(Model):
     patterns: list[SheetPattern] = option("The pieces.", min_length=1, max_length=1000)
     seams: list[tuple[Text, Text]] = option("Pairs of sides that are sewn, each `pattern.side`.", [])
     size: Number = option("Longest edge of triangles.", unit="m", gt=0, le=1e6)
-    gather: Flag = option("Whether sides of different lengths may be sewn; the longer one is gathered.", False)
+    gather: Flag = option(
+        "Whether sides of different lengths may be sewn; the longer one is gathered.", False
+    )
     min_angle: Number = option("Smallest angle of triangles.", 25.0, unit="deg", ge=0, le=33)
 
     @model_validator(mode="after")
@@ -132,7 +158,9 @@ class SheetPatterns(Model):
         names = [pattern.name for pattern in self.patterns]
         for name in names:
             if names.count(name) > 1:
-                raise PydanticCustomError("two_patterns", "has two patterns '{name}'; rename one", {"name": name})
+                raise PydanticCustomError(
+                    "two_patterns", "has two patterns '{name}'; rename one", {"name": name}
+                )
         return self
 
 
@@ -140,11 +168,12 @@ Sheet = Annotated[
     Annotated[SheetRectangle, Tag("sheet")]
     | Annotated[SheetTube, Tag("tube")]
     | Annotated[SheetSphere, Tag("sphere")]
+    | Annotated[SheetPillow, Tag("pillow")]
     | Annotated[RigidTorus, Tag("torus")]
-    | Annotated[ParametricMesh, Tag("parametric")]
+    | Annotated[SheetParametric, Tag("parametric")]
     | Annotated[SheetPatterns, Tag("patterns")]
     | Annotated[SheetFile, Tag("file")],
-    by_type("sheet", "tube", "sphere", "torus", "parametric", "patterns", "file"),
+    by_type("sheet", "tube", "sphere", "pillow", "torus", "parametric", "patterns", "file"),
 ]
 
 
@@ -195,6 +224,22 @@ class Bending(Model):
     hardening: Number = option("Increase of the yield curvature per plastic curvature.", 0.0, ge=0, le=1e6)
 
 
+class Springs(Model):
+    """Springs between the nodes instead of triangles with a material law."""
+
+    stencil: Literal["hinges", "sixteen"] = option(
+        "`hinges`: along edges, and across hinges. `sixteen`: from each node of a `sheet` of the pattern `crossed` to 16 "
+        "neighbours.",
+        "hinges",
+    )
+    stretch: Number | None = option(
+        "Stiffness of the short springs; by default that of the material.", None, unit="N/m", gt=0, le=1e12
+    )
+    bend: Number = option(
+        "Stiffness of the long springs, relative to the mean of the short ones.", 0.05, ge=0, le=1e3
+    )
+
+
 class Inflation(Model):
     """Pressure inside a closed sheet."""
 
@@ -231,6 +276,11 @@ class Cloth(Model):
         gt=0,
         le=10,
     )
+    model: Literal["membrane", "springs"] = option(
+        "Triangles with the material law and `bending`, or springs between the nodes, of Young's modulus.",
+        "membrane",
+    )
+    springs: Springs = option("Options of the model `springs`.", Springs())
     bending: Bending = option("Bending.", Bending())
     inflate: Inflation | None = option("Pressure inside a closed sheet.", None)
     parts: list[Part] = option(

@@ -37,6 +37,7 @@ __all__ = [
     "CylinderMesh",
     "DistanceFieldSpec",
     "FileMesh",
+    "FormulaText",
     "Mesh",
     "ParametricMesh",
     "PolygonMesh",
@@ -286,7 +287,7 @@ def _text(value: object) -> object:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-_Formula = Annotated[
+FormulaText = Annotated[
     str,
     Field(strict=True, min_length=1, max_length=500, json_schema_extra={"format": "formula"}),
     BeforeValidator(_text, json_schema_input_type=str),
@@ -300,9 +301,11 @@ class ParametricMesh(Model):
     """
 
     type: Literal["parametric"] = option("A surface from formulas.")
-    x: _Formula = option("Coordinate along x as a formula of u and v.", "0.5*sin(pi*u)*cos(2*pi*v)", unit="m")
-    y: _Formula = option("Coordinate along y.", "0.5*cos(pi*u)", unit="m")
-    z: _Formula = option("Coordinate along z.", "0.5*sin(pi*u)*sin(2*pi*v)", unit="m")
+    x: FormulaText = option(
+        "Coordinate along x as a formula of u and v.", "0.5*sin(pi*u)*cos(2*pi*v)", unit="m"
+    )
+    y: FormulaText = option("Coordinate along y.", "0.5*cos(pi*u)", unit="m")
+    z: FormulaText = option("Coordinate along z.", "0.5*sin(pi*u)*sin(2*pi*v)", unit="m")
     u: Vector2 = option("Range of u.", (0.0, 1.0))
     v: Vector2 = option("Range of v.", (0.0, 1.0))
     cells: Counts2 = option("Number of intervals along u and v.", (16, 32))

@@ -7,5 +7,6 @@ from continua.shells.inflation import Inflation
 from continua.shells.patterns import Pattern, sew
 from continua.shells.sheet_mesh import SheetMesh
 from continua.shells.shell import Shell
+from continua.shells.springs import Springs
 
-__all__ = ["CLOTH_FIELDS", "Bending", "Cloth", "Inflation", "Pattern", "SheetMesh", "Shell", "sew"]
+__all__ = ["CLOTH_FIELDS", "Bending", "Cloth", "Inflation", "Pattern", "SheetMesh", "Shell", "Springs", "sew"]

@@ -6,9 +6,10 @@ transposed. Since a translation does no work, a diagonal block is minus the sum 
 
 from __future__ import annotations
 
-from numba import prange, uint32
+from numba import prange, uint32, uint64
 
 from continua.numerics import kernel_pair
+from continua.numerics.simd.f64x4 import fma4, lane4, load4, zero4
 
 CHUNK = 128  # rows per chunk
 
@@ -29,10 +30,12 @@ def assemble(membrane, hinges, linear, linear_force, pattern, system):
     node_tri_indptr, node_tri_codes, node_hinge_indptr, node_hinge_codes = pattern[8:]
     mass, c_mass, c_stiffness, dt, velocities, load, blocks, rhs = system
     n = indptr.shape[0] - 1
+    flat, size = membrane.reshape(-1), uint64(membrane.shape[1])
+    bends = flat if hinges is None else hinges.reshape(-1)
     for chunk in prange((n + CHUNK - 1) // CHUNK):
-        for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
+        for i in range(uint64(chunk * CHUNK), uint64(min(n, (chunk + 1) * CHUNK))):
             f0 = f1 = f2 = 0.0
-            for q in range(node_tri_indptr[i], node_tri_indptr[i + 1]):
+            for q in range(uint32(node_tri_indptr[i]), uint32(node_tri_indptr[i + uint64(1)])):
                 code = uint32(node_tri_codes[q])
                 e, a = code >> uint32(2), code & uint32(3)
                 if a == uint32(0):
@@ -45,7 +48,7 @@ def assemble(membrane, hinges, linear, linear_force, pattern, system):
                     f1 += membrane[e, at + uint32(1)]
                     f2 += membrane[e, at + uint32(2)]
             if hinges is not None:
-                for q in range(node_hinge_indptr[i], node_hinge_indptr[i + 1]):
+                for q in range(uint32(node_hinge_indptr[i]), uint32(node_hinge_indptr[i + uint64(1)])):
                     code = uint32(node_hinge_codes[q])
                     h, a = code >> uint32(2), uint32(3) * (code & uint32(3))
                     moment = hinges[h, 13]
@@ -57,63 +60,59 @@ def assemble(membrane, hinges, linear, linear_force, pattern, system):
                 f1 += linear_force[i, 1]
                 f2 += linear_force[i, 2]
             r0, r1, r2 = load[i, 0] - dt * f0, load[i, 1] - dt * f1, load[i, 2] - dt * f2
-            for k in range(indptr[i], indptr[i + 1]):
+            for k in range(uint32(indptr[i]), uint32(indptr[i + uint64(1)])):
                 j = uint32(indices[k])
                 r0 += mass[k] * velocities[j, 0]
                 r1 += mass[k] * velocities[j, 1]
                 r2 += mass[k] * velocities[j, 2]
             rhs[i, 0], rhs[i, 1], rhs[i, 2] = r0, r1, r2
-            for k in range(diagonal[i] + 1, indptr[i + 1]):
-                b0 = b1 = b2 = b3 = b4 = b5 = b6 = b7 = b8 = 0.0
-                for q in range(tri_indptr[k], tri_indptr[k + 1]):
+            for k in range(uint32(diagonal[i]) + uint32(1), uint32(indptr[i + uint64(1)])):
+                row0, row1, row2 = zero4(), zero4(), zero4()
+                column0, column1, column2 = zero4(), zero4(), zero4()
+                for q in range(uint32(tri_indptr[k]), uint32(tri_indptr[k + uint32(1)])):
                     code = uint32(tri_codes[q])
-                    e = code >> uint32(4)
                     a, b = (code >> uint32(2)) & uint32(3), code & uint32(3)
-                    at = uint32(9) * (a + b - uint32(1))
-                    b0 += membrane[e, at]
-                    b4 += membrane[e, at + uint32(4)]
-                    b8 += membrane[e, at + uint32(8)]
+                    at = size * uint64(code >> uint32(4)) + uint64(9) * uint64(a + b - uint32(1))
                     if a < b:
-                        b1 += membrane[e, at + uint32(1)]
-                        b2 += membrane[e, at + uint32(2)]
-                        b3 += membrane[e, at + uint32(3)]
-                        b5 += membrane[e, at + uint32(5)]
-                        b6 += membrane[e, at + uint32(6)]
-                        b7 += membrane[e, at + uint32(7)]
+                        row0 = fma4(load4(flat, at), 1.0, row0)
+                        row1 = fma4(load4(flat, at + uint64(3)), 1.0, row1)
+                        row2 = fma4(load4(flat, at + uint64(6)), 1.0, row2)
                     else:
-                        b1 += membrane[e, at + uint32(3)]
-                        b2 += membrane[e, at + uint32(6)]
-                        b3 += membrane[e, at + uint32(1)]
-                        b5 += membrane[e, at + uint32(7)]
-                        b6 += membrane[e, at + uint32(2)]
-                        b7 += membrane[e, at + uint32(5)]
+                        column0 = fma4(load4(flat, at), 1.0, column0)
+                        column1 = fma4(load4(flat, at + uint64(3)), 1.0, column1)
+                        column2 = fma4(load4(flat, at + uint64(6)), 1.0, column2)
                 if hinges is not None:
-                    for q in range(hinge_indptr[k], hinge_indptr[k + 1]):
+                    for q in range(uint32(hinge_indptr[k]), uint32(hinge_indptr[k + uint32(1)])):
                         code = uint32(hinge_codes[q])
-                        h = code >> uint32(4)
-                        a, b = uint32(3) * ((code >> uint32(2)) & uint32(3)), uint32(3) * (code & uint32(3))
-                        w = hinges[h, 12]
-                        p0, p1, p2 = (
-                            w * hinges[h, a],
-                            w * hinges[h, a + uint32(1)],
-                            w * hinges[h, a + uint32(2)],
-                        )
-                        q0, q1, q2 = hinges[h, b], hinges[h, b + uint32(1)], hinges[h, b + uint32(2)]
-                        b0 += p0 * q0
-                        b1 += p0 * q1
-                        b2 += p0 * q2
-                        b3 += p1 * q0
-                        b4 += p1 * q1
-                        b5 += p1 * q2
-                        b6 += p2 * q0
-                        b7 += p2 * q1
-                        b8 += p2 * q2
+                        h = uint64(16) * uint64(code >> uint32(4))
+                        a = h + uint64(3) * uint64((code >> uint32(2)) & uint32(3))
+                        b = h + uint64(3) * uint64(code & uint32(3))
+                        w = bends[h + uint64(12)]
+                        v = load4(bends, b)
+                        row0 = fma4(v, w * bends[a], row0)
+                        row1 = fma4(v, w * bends[a + uint64(1)], row1)
+                        row2 = fma4(v, w * bends[a + uint64(2)], row2)
+                b0, b1, b2 = (
+                    lane4(row0, 0) + lane4(column0, 0),
+                    lane4(row0, 1) + lane4(column1, 0),
+                    lane4(row0, 2) + lane4(column2, 0),
+                )
+                b3, b4, b5 = (
+                    lane4(row1, 0) + lane4(column0, 1),
+                    lane4(row1, 1) + lane4(column1, 1),
+                    lane4(row1, 2) + lane4(column2, 1),
+                )
+                b6, b7, b8 = (
+                    lane4(row2, 0) + lane4(column0, 2),
+                    lane4(row2, 1) + lane4(column1, 2),
+                    lane4(row2, 2) + lane4(column2, 2),
+                )
                 if linear is not None:
                     b0 += linear[k]
                     b4 += linear[k]
                     b8 += linear[k]
                 # blocks are stored column by column
-                o = mirror[k]
+                o = uint32(mirror[k])
                 blocks[o, 0], blocks[o, 1], blocks[o, 2] = (
                     c_stiffness * b0,
                     c_stiffness * b1,
@@ -145,10 +144,10 @@ def assemble(membrane, hinges, linear, linear_force, pattern, system):
                     c_stiffness * b8,
                 )
     for chunk in prange((n + CHUNK - 1) // CHUNK):
-        for i in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
+        for i in range(uint64(chunk * CHUNK), uint64(min(n, (chunk + 1) * CHUNK))):
             b0 = b1 = b2 = b4 = b5 = b8 = 0.0
-            d = diagonal[i]
-            for k in range(indptr[i], indptr[i + 1]):
+            d = uint32(diagonal[i])
+            for k in range(uint32(indptr[i]), uint32(indptr[i + uint64(1)])):
                 if k != d:
                     b0 -= blocks[k, 0]
                     b1 -= 0.5 * (blocks[k, 1] + blocks[k, 3])

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.contact_solver.contact_body import ContactSurface
 from continua.deformable.boundary_conditions.boundary_faces import BoundaryFaces
+from continua.deformable.boundary_conditions.constraints import Constraint
 from continua.deformable.boundary_surface import BoundarySurface
 from continua.deformable.contact_body import connected_pieces
 from continua.deformable.damping import RotatedDamping
@@ -26,6 +27,7 @@ from continua.linalg import LinearSolver
 from continua.materials import Law, Orthotropic, StVenantKirchhoff
 from continua.materials.fabric import Fabric
 from continua.mesh import SurfaceMesh, Topology
+from continua.shells.attachment import FollowBody
 from continua.shells.bending import Bending, HingeBending
 from continua.shells.cloth_elements import ClothElements
 from continua.shells.faces import sheet_faces
@@ -33,6 +35,7 @@ from continua.shells.fields import cloth_field, lazy_fields, vtk_stress
 from continua.shells.inflation import Inflation
 from continua.shells.membrane import ReferenceNormals
 from continua.shells.sheet_mesh import SheetMesh
+from continua.shells.springs import SpringElements, Springs
 from continua.validation import array, choice, function, instance_of, instances_of, number, numbers, shortened
 
 __all__ = ["Cloth"]
@@ -45,6 +48,8 @@ class Cloth(DeformableBody):
         mesh: The sheet at rest, an open or closed surface.
         material: The law in the plane, under plane stress, and its constants; `density` is per volume.
         thickness: Thickness [m]. Layers in contact keep this distance.
+        model: "membrane": triangles with the material law, and bending. "springs", or `Springs()` with other options: springs
+            between the nodes, which take their stiffness from Young's modulus and have no Poisson's ratio of their own.
         bending: How it bends; None is the stiffness of the material and the thickness.
         warp: Direction of the warp of a `Fabric`, one vector or one per triangle; the weft is across it. None is the
             first texture coordinate of the mesh if it has them, else the x axis.
@@ -74,6 +79,7 @@ class Cloth(DeformableBody):
         material: Law | None = None,
         *,
         thickness: float | None = None,
+        model: str | Springs = "membrane",
         bending: Bending | None = None,
         warp: ArrayLike | None = None,
         reference_normals: Callable[[NDArray[np.float64]], ArrayLike] | None = None,
@@ -100,6 +106,7 @@ class Cloth(DeformableBody):
             function(reference_normals, "the reference normals of cloth", "a function of points")
         checked_parts(law, parts)
         self.bending = Bending() if bending is None else instance_of(bending, Bending, "the bending of cloth")
+        self._model = _checked_model(model)
         self._mass_lumped = choice(mass, "mass", ("consistent", "lumped")) == "lumped"
         self._drag = number(drag, "the drag of cloth", low=0.0)
         self._skin_friction = number(skin_friction, "the skin friction of cloth", low=0.0)
@@ -155,6 +162,19 @@ class Cloth(DeformableBody):
                 "the same way"
             )
         return self._load(Inflation(self, pressure, gas, until))
+
+    def attach(self, where: Where, body: Any, *, until: float = inf) -> Constraint:
+        """Let nodes follow the surface of another body, soft or rigid, at the place on it where they are now.
+
+        The other body does not feel the cloth. Give the pair `collide: False` where they are sewn together closely.
+
+        Args:
+            where: The nodes, as for `pin`.
+            body: The body.
+            until: Time at which they are released [s].
+        """
+        nodes = self._select(where, "attachment")
+        return self.drive(nodes, FollowBody(body, self._x[nodes], self), until=until)
 
     # --- the body in a world ------------------------------------------------------------------------------
 
@@ -223,6 +243,8 @@ class Cloth(DeformableBody):
     def _make_elements(
         self, warp: NDArray[np.float64], reference_normals: ReferenceNormals | None
     ) -> ClothElements:
+        if self._model is not None:
+            return SpringElements(self.mesh, self._model)
         return ClothElements(self.mesh, self.bending, warp, reference_normals)
 
     def _boundary_faces(self) -> BoundaryFaces:
@@ -240,6 +262,13 @@ class Cloth(DeformableBody):
             thickness=self.thickness,
             pieces=label if label.any() else None,
         )
+
+
+def _checked_model(model: str | Springs) -> Springs | None:
+    """Return the springs of a model, or None for triangles."""
+    if isinstance(model, Springs):
+        return model
+    return Springs() if choice(model, "the model of cloth", ("membrane", "springs")) == "springs" else None
 
 
 def _checked_law(material: Law | None, name: str) -> Law:

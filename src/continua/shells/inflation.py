@@ -35,7 +35,9 @@ class Inflation(Load):
         mesh = body.mesh
         self._faces = np.arange(mesh.element_count, dtype=np.int32)
         self._triangles = mesh.cells
-        self._rest_volume = float(enclosed_volume(mesh.points, mesh.cells))
+        signed = float(enclosed_volume(mesh.points, mesh.cells))
+        self._outward = 1.0 if signed >= 0.0 else -1.0  # a sheet may be inside out
+        self._rest_volume = abs(signed)
 
     @property
     def pressure(self) -> float:
@@ -49,15 +51,15 @@ class Inflation(Load):
     @property
     def volume(self) -> float:
         """The enclosed volume now [m3]."""
-        return float(enclosed_volume(self._attached()._x, self._triangles))
+        return self._outward * float(enclosed_volume(self._attached()._x, self._triangles))
 
     def pressure_at(self, x: NDArray[np.float64]) -> float:
         """Return the pressure [Pa] when the sheet is at x [n, 3]."""
         if not self.gas:
             return self._pressure
-        volume = float(enclosed_volume(x, self._triangles))
+        volume = self._outward * float(enclosed_volume(x, self._triangles))
         return self._pressure * self._rest_volume / max(volume, LEAST_VOLUME * self._rest_volume)
 
     def _add(self, time: float, x: NDArray[np.float64], force: NDArray[np.float64]) -> None:
         """Add the pressure along the outward normals at x."""
-        self._attached()._faces.add_pressure(x, self._faces, -self.pressure_at(x), force)
+        self._attached()._faces.add_pressure(x, self._faces, -self._outward * self.pressure_at(x), force)

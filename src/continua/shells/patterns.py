@@ -134,13 +134,17 @@ def _run(pieces: Mapping[str, Pattern], name: Any) -> _Run:
     """Return the run that a name "pattern.side" means."""
     piece, dot, side = text(name, "a side of a seam").rpartition(".")
     if not dot or piece not in pieces:
-        raise InputError(f"a seam names 'pattern.side', with one of the patterns {_names(pieces)}, not '{name}'")
+        raise InputError(
+            f"a seam names 'pattern.side', with one of the patterns {_names(pieces)}, not '{name}'"
+        )
     sides = pieces[piece].sides
     if side not in sides:
         raise InputError(f"pattern '{piece}' has no side '{side}'; its sides are {_names(sides)}")
     numbers = np.atleast_1d(np.asarray(sides[side]))
     if numbers.ndim != 1 or not len(numbers) or numbers.dtype.kind not in "iu":
-        raise InputError(f"side '{name}' must be the number of a side or a list of them, not {shortened(sides[side])}")
+        raise InputError(
+            f"side '{name}' must be the number of a side or a list of them, not {shortened(sides[side])}"
+        )
     try:
         corners = _outline(pieces[piece])
         count = len(corners)
@@ -182,7 +186,9 @@ def _check_each_side_once(runs: Sequence[tuple[_Run, _Run]]) -> None:
     for run in (run for pair in runs for run in pair):
         for side in run.sides:
             if (run.pattern, side) in seen:
-                raise InputError(f"side {side} of pattern '{run.pattern}' is in two seams; a seam joins two sides only")
+                raise InputError(
+                    f"side {side} of pattern '{run.pattern}' is in two seams; a seam joins two sides only"
+                )
             seen.add((run.pattern, side))
 
 
@@ -256,9 +262,7 @@ def _split_bridges(
     points, triangles = mesh.points, mesh.triangles
     while True:
         edges = triangles[:, [[1, 2], [2, 0], [0, 1]]].reshape(-1, 2)
-        keys, which, uses = np.unique(
-            np.sort(edges, axis=1), axis=0, return_inverse=True, return_counts=True
-        )
+        keys, which, uses = np.unique(np.sort(edges, axis=1), axis=0, return_inverse=True, return_counts=True)
         bridge = (uses == 2) & sewn[keys].all(axis=1)
         if not bridge.any():
             return replace(mesh, points=points, triangles=triangles)
@@ -350,13 +354,13 @@ def _join(
     try:
         sheet = SheetMesh(points, triangles, regions, (), thickness, flat)
     except InputError as error:
-        raise InputError(f"the sewn patterns: {error}; move the patterns apart where they are placed") from None
+        raise InputError(
+            f"the sewn patterns: {error}; move the patterns apart where they are placed"
+        ) from None
     return sheet
 
 
-def _orientations(
-    triangles: NDArray[np.int32], owner: NDArray[np.int64], count: int
-) -> NDArray[np.bool_]:
+def _orientations(triangles: NDArray[np.int32], owner: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
     """Return which patterns have to be turned over so that all have the same side out, as far as that is possible."""
     edges = triangles[:, [[1, 2], [2, 0], [0, 1]]].reshape(-1, 2)
     forward = edges[:, 0] < edges[:, 1]

@@ -130,9 +130,10 @@ def angle_stiffness(mesh: SheetMesh, hinges: _Hinges, law: NDArray[np.float64]) 
     for side, sign in enumerate((1.0, -1.0)):
         height = np.concatenate([heights[:, side], 2.0 * mesh.areas[lone] / length[lone, place]])
         start = mesh.FACES[place, 0]
-        foot = np.einsum(
-            "ci,ci->c", corners[lone, place] - corners[lone, start], along[lone, place]
-        ) / length[lone, place] ** 2
+        foot = (
+            np.einsum("ci,ci->c", corners[lone, place] - corners[lone, start], along[lone, place])
+            / length[lone, place] ** 2
+        )
         t = (np.concatenate([feet[:, side], foot]) - 0.5) * span
         rows.append(np.stack([0.5 * (t * t - 0.25 * span**2) / height, sign * t, 0.5 * height], axis=1))
     clamped = hinges.triangles[:, 1] < 0
@@ -170,7 +171,7 @@ def angle_stiffness(mesh: SheetMesh, hinges: _Hinges, law: NDArray[np.float64]) 
     )
     # the angles of the edges of every triangle
     hinge = hinges.of_triangle.ravel()
-    has = np.flatnonzero(hinge >= 0)
+    has: NDArray[np.int64] = np.flatnonzero(hinge >= 0)
     h = hinge[has]
     is_first = hinges.triangles[h, 0] == has // 3
     share = np.where(clamped[h], 1.0, 0.5)
@@ -183,13 +184,13 @@ def angle_stiffness(mesh: SheetMesh, hinges: _Hinges, law: NDArray[np.float64]) 
     Q = (1.0 - nu)[:, None, None] * cosines**2 + nu[:, None, None]
     Q *= (D / mesh.areas)[:, None, None] * length[:, :, None] * length[:, None, :]
     free = hinges.of_triangle < 0
-    for c in range(3):  # no moment at a free edge: leave out its angle by the energy's minimum
-        at = np.flatnonzero(free[:, c])
-        pivot = Q[at, c, c]
+    for corner in range(3):  # no moment at a free edge: leave out its angle by the energy's minimum
+        at = np.flatnonzero(free[:, corner])
+        pivot = Q[at, corner, corner]
         pivot = np.where(pivot > 0.0, pivot, 1.0)
-        Q[at] -= Q[at][:, :, c, None] * Q[at][:, None, c, :] / pivot[:, None, None]
-        Q[at, c, :] = 0.0
-        Q[at, :, c] = 0.0
+        Q[at] -= Q[at][:, :, corner, None] * Q[at][:, None, corner, :] / pivot[:, None, None]
+        Q[at, corner, :] = 0.0
+        Q[at, :, corner] = 0.0
     row = np.repeat(np.arange(3 * m).reshape(m, 3), 3, axis=1).ravel()
     column = np.tile(np.arange(3 * m).reshape(m, 3), (1, 3)).ravel()
     blocks = sparse.csr_array((Q.ravel(), (row, column)), shape=(3 * m, 3 * m))
