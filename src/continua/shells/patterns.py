@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
-from continua.mesh.outline_mesh import OutlineMesh, mesh_outline
+from continua.mesh.outline_mesh import OutlineMesh, mesh_outline, plane_points
 from continua.mesh.transform import apply_transform
 from continua.shells.sheet_mesh import SheetMesh
 from continua.validation import (
@@ -61,6 +61,11 @@ class Pattern:
     grain: float = 90.0
 
     def __post_init__(self) -> None:
+        plane_points(self.outline, "the outline of a pattern", 3)
+        for hole in sequence(self.holes, "the holes of a pattern"):
+            plane_points(hole, "a hole of a pattern", 3)
+        for line in sequence(self.lines, "the lines of a pattern"):
+            plane_points(line, "a line of a pattern", 2)
         if self.wrap is not None:
             number(self.wrap, "the radius that a pattern is wrapped around", above=0.0, unit="m")
         number(self.grain, "the grain of a pattern", unit="degrees")
@@ -126,8 +131,7 @@ def sew(
 
 
 def _outline(piece: Pattern) -> NDArray[np.float64]:
-    points = np.asarray(piece.outline, np.float64)
-    return points[:-1] if len(points) > 3 and (points[0] == points[-1]).all() else points
+    return plane_points(piece.outline, "the outline of a pattern", 3)
 
 
 def _run(pieces: Mapping[str, Pattern], name: Any) -> _Run:
@@ -145,13 +149,8 @@ def _run(pieces: Mapping[str, Pattern], name: Any) -> _Run:
         raise InputError(
             f"side '{name}' must be the number of a side or a list of them, not {shortened(sides[side])}"
         )
-    try:
-        corners = _outline(pieces[piece])
-        count = len(corners)
-    except (TypeError, ValueError):
-        raise InputError(f"the outline of pattern '{piece}' must be points of two numbers") from None
-    if corners.ndim != 2 or corners.shape[1] != 2:
-        raise InputError(f"the outline of pattern '{piece}' must be points of two numbers")
+    corners = _outline(pieces[piece])
+    count = len(corners)
     whole_numbers(numbers, f"side '{name}'", (None,), low=0)
     if numbers.max() >= count:
         raise InputError(f"side '{name}' is side {numbers.max()} of an outline with sides 0 to {count - 1}")

@@ -192,7 +192,7 @@ def angle_stiffness(mesh: SheetMesh, hinges: _Hinges, law: NDArray[np.float64]) 
         Q[at, corner, :] = 0.0
         Q[at, :, corner] = 0.0
     row = np.repeat(np.arange(3 * m).reshape(m, 3), 3, axis=1).ravel()
-    column = np.tile(np.arange(3 * m).reshape(m, 3), (1, 3)).ravel()
+    column: NDArray[np.int64] = np.tile(np.arange(3 * m).reshape(m, 3), (1, 3)).ravel()
     blocks = sparse.csr_array((Q.ravel(), (row, column)), shape=(3 * m, 3 * m))
     K = (angles.T @ blocks @ angles).tocsr()
     K = (0.5 * (K + K.T)).tocsr()
