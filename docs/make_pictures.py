@@ -496,6 +496,13 @@ FILMS: dict[str, dict[str, float]] = {
     "cushion": {"seconds": 2.5},
     "squeeze": {"seconds": 2.6},
     "split-block": {"seconds": 2.0, "faster": 0.6},
+    "flag": {"seconds": 2.4, "fps": 12.5},
+    "drape": {"seconds": 1.6, "fps": 10.0},
+    "curtain": {"seconds": 2.4, "fps": 10.0},
+    "cushions": {"seconds": 2.0, "fps": 10.0},
+    "crumple": {"seconds": 2.6, "fps": 8.0},
+    "cloth-stack": {"seconds": 0.8, "fps": 12.5, "faster": 0.5},
+    "rolling-cloth": {"seconds": 1.6, "fps": 10.0},
 }
 """The part of every shipped scene that its film shows."""
 STILLS = {
@@ -503,7 +510,11 @@ STILLS = {
     "beam": 0.33,
     "bridge": 0.33,
     "bunny-bath": 0.35,
+    "cloth-stack": 0.9,
+    "crumple": 0.7,
+    "cushions": 0.7,
     "dam-break": 0.75,
+    "drape": 1.0,
     "incline": 0.8,
     "muscle": 0.9,
     "plates": 0.65,

@@ -351,7 +351,7 @@ class BodyFrame(KeepsReadOnlyArrays):
 
     Attributes:
         name: The body's name, unique in its world.
-        kind: What it is made of: "soft" for a soft body, "rigid", "fluid" for particles, "grid" for a fluid
+        kind: What it is made of: "soft" for a soft body, "cloth", "rigid", "fluid" for particles, "grid" for a fluid
             on a grid, "liquid" for one with a surface.
         positions: Node positions [m], shape [n, 3].
         rest_positions: The same nodes in the undeformed body [m], shape [n, 3].
