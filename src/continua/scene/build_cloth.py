@@ -71,6 +71,7 @@ def build_cloth(scene: Scene, number: int) -> shells.Cloth:
             law,
             thickness=spec.thickness,
             model=shells.Springs(**spec.springs.model_dump()) if spec.model == "springs" else "membrane",
+            inextensible=spec.inextensible,
             bending=shells.Bending(**bending.model_dump()),
             warp=spec.warp,
             parts=[build_part(scene, number, index, sheet, law) for index in range(len(spec.parts))],

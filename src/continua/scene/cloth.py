@@ -281,6 +281,9 @@ class Cloth(Model):
         "membrane",
     )
     springs: Springs = option("Options of the model `springs`.", Springs())
+    inextensible: Literal["area"] | None = option(
+        "`area` keeps the area around every node; the sheet then still shears. By default it stretches.", None
+    )
     bending: Bending = option("Bending.", Bending())
     inflate: Inflation | None = option("Pressure inside a closed sheet.", None)
     parts: list[Part] = option(

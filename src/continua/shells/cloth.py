@@ -41,6 +41,10 @@ from continua.validation import array, choice, function, instance_of, instances_
 __all__ = ["Cloth"]
 
 
+AREA_RECOVERY_TIME = 1.0 / 300.0
+"""Least time [s] in which cloth that keeps its areas recovers them if it starts with wrong ones."""
+
+
 class Cloth(DeformableBody):
     """A sheet of cloth: triangles that stretch in their plane, and hinges between them that bend.
 
@@ -50,6 +54,8 @@ class Cloth(DeformableBody):
         thickness: Thickness [m]. Layers in contact keep this distance.
         model: "membrane": triangles with the material law, and bending. "springs", or `Springs()` with other options: springs
             between the nodes, which take their stiffness from Young's modulus and have no Poisson's ratio of their own.
+        inextensible: "area" keeps the area around every node, by pressures in the plane (Irving 2007, chapter 4); the
+            sheet then still shears.
         bending: How it bends; None is the stiffness of the material and the thickness.
         warp: Direction of the warp of a `Fabric`, one vector or one per triangle; the weft is across it. None is the
             first texture coordinate of the mesh if it has them, else the x axis.
@@ -80,6 +86,7 @@ class Cloth(DeformableBody):
         *,
         thickness: float | None = None,
         model: str | Springs = "membrane",
+        inextensible: str | None = None,
         bending: Bending | None = None,
         warp: ArrayLike | None = None,
         reference_normals: Callable[[NDArray[np.float64]], ArrayLike] | None = None,
@@ -107,7 +114,10 @@ class Cloth(DeformableBody):
         checked_parts(law, parts)
         self.bending = Bending() if bending is None else instance_of(bending, Bending, "the bending of cloth")
         self._model = _checked_model(model)
-        self._mass_lumped = choice(mass, "mass", ("consistent", "lumped")) == "lumped"
+        if inextensible is not None:
+            choice(inextensible, "'inextensible' of cloth", ("area",))
+            self.incompressible, self._recovery_time = True, AREA_RECOVERY_TIME
+        self._mass_lumped = choice(mass, "mass", ("consistent", "lumped")) == "lumped" or self.incompressible
         self._drag = number(drag, "the drag of cloth", low=0.0)
         self._skin_friction = number(skin_friction, "the skin friction of cloth", low=0.0)
         self._uv, self._texture = getattr(mesh, "uv", None), getattr(mesh, "texture", None)
