@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from continua.numerics import get_threads, set_threads
     from continua.rigid import RigidBody, RigidInstances, joints
     from continua.scene import Scene, load_scene
-    from continua.shells import Bending, Cloth, SheetMesh, Shell
+    from continua.shells import Bending, Cloth, ClothSprings, Pattern, SheetMesh, Shell, sew
     from continua.solids import Plasticity, SoftBody
     from continua.sph import (
         DFSPH,
@@ -121,6 +121,7 @@ _LAZY_EXPORTS = {
         "Box",
         "Capsule",
         "Cloth",
+        "ClothSprings",
         "Cylinder",
         "Gear",
         "MeshShape",
@@ -148,7 +149,7 @@ _LAZY_EXPORTS = {
     "continua.numerics": ("get_threads", "set_threads"),
     "continua.rigid": ("RigidBody", "RigidInstances", "joints"),
     "continua.scene": ("Scene", "load_scene"),
-    "continua.shells": ("Bending", "Cloth", "SheetMesh", "Shell"),
+    "continua.shells": ("Bending", "Cloth", "ClothSprings", "Pattern", "SheetMesh", "Shell", "sew"),
     "continua.solids": ("Plasticity", "SoftBody"),
     "continua.springs": ("PositionBased", "Springs"),
     "continua.sph": (
@@ -184,6 +185,7 @@ __all__ = [
     "Box",
     "Capsule",
     "Cloth",
+    "ClothSprings",
     "Contact",
     "ContactForces",
     "ContinuaError",
@@ -225,6 +227,7 @@ __all__ = [
     "OutputError",
     "Overlap",
     "PMultigrid",
+    "Pattern",
     "Plane",
     "Plasticity",
     "Polygon",
@@ -266,6 +269,7 @@ __all__ = [
     "read_voxels",
     "sdf",
     "set_threads",
+    "sew",
     "view",
 ]
 

@@ -16,7 +16,7 @@ from continua.mesh import delaunay_kernels as kernels
 from continua.mesh.plane_mesh import TriMesh
 from continua.validation import number, numbers, sequence, shortened
 
-__all__ = ["OutlineMesh", "Size", "mesh_outline", "polygon"]
+__all__ = ["OutlineMesh", "Size", "mesh_outline", "plane_points", "polygon"]
 
 Size = float | Callable[[NDArray[np.float64]], ArrayLike]
 
@@ -91,19 +91,21 @@ def mesh_outline(
             between 0 and 1. Refinement may add others.
     """
     angle = number(min_angle, "min_angle", low=0.0, high=LARGEST_ANGLE, unit="degrees")
-    loops = [_points(outline, "the outline", 3)]
+    loops = [plane_points(outline, "the outline", 3)]
     loops += [
-        _points(hole, f"hole {i}", 3) for i, hole in enumerate(sequence(holes, "the holes of an outline"))
+        plane_points(hole, f"hole {i}", 3)
+        for i, hole in enumerate(sequence(holes, "the holes of an outline"))
     ]
     inner = [
-        _points(line, f"line {i}", 2) for i, line in enumerate(sequence(lines, "the lines in an outline"))
+        plane_points(line, f"line {i}", 2)
+        for i, line in enumerate(sequence(lines, "the lines in an outline"))
     ]
     if size is not None and not callable(size):
         size = number(size, "the size of triangles", above=0.0, unit="m")
     return _Mesher(loops, inner, size, angle, dict(side_points or {})).run()
 
 
-def _points(given: ArrayLike, what: str, least: int) -> NDArray[np.float64]:
+def plane_points(given: ArrayLike, what: str, least: int) -> NDArray[np.float64]:
     """Return checked corners, without a last one that repeats the first."""
     found = numbers(given)
     if found is None or found.ndim != 2 or found.shape[1] != 2 or not np.isfinite(found).all():

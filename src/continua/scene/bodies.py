@@ -13,6 +13,7 @@ from continua.scene.fluids import Fluid
 from continua.scene.grid_fluids import Smoke, WindTunnel
 from continua.scene.liquids import Liquid
 from continua.scene.rigid import RigidBody
+from continua.scene.shell import Shell
 from continua.scene.soft_bodies import SoftBody
 from continua.scene.springs import PositionBased, Springs
 from continua.scene.types import by_type
@@ -39,6 +40,16 @@ _KINDS = (
         estimate="continua.scene.build_cloth:estimate_cloth",
         template="continua.scene.templates:cloth",
         shapes=("sheet", "tube", "balloon"),
+    ),
+    BodyKind(
+        tag="shell",
+        model=Shell,
+        label="Shell",
+        build="continua.scene.build_shell:build_shell",
+        describe="continua.scene.build_shell:describe_shell",
+        estimate="continua.scene.build_shell:estimate_shell",
+        template="continua.scene.templates:shell",
+        shapes=("plate", "pipe"),
     ),
     BodyKind(
         tag="rigid",

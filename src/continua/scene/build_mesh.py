@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import continua.mesh as meshes
-from continua import sdf
+from continua import sdf, shells
 from continua.errors import InputError
 from continua.mesh.repair import check_not_flat
 from continua.mesh.transform import apply_transform
@@ -155,6 +155,8 @@ def build_surface(
             mesh = meshes.surfaces.tube(spec.radius, spec.height, spec.cells)
         case cloth.SheetSphere():
             mesh = meshes.surfaces.sphere(spec.radius, spec.cells)
+        case cloth.SheetPatterns():
+            mesh = _sewn(spec)
         case cloth.SheetParametric():
             mesh = meshes.parametric(
                 spec.x, spec.y, spec.z, u=spec.u, v=spec.v, cells=spec.cells, closed=False
@@ -179,6 +181,24 @@ def build_surface(
         return mesh, field
     where = _mesh_placement(place, mesh.points, scene)._asdict()
     return mesh.transformed(**where), None if field is None else field.transformed(**where)
+
+
+def _sewn(spec: cloth.SheetPatterns) -> shells.SheetMesh:
+    """Return the sheet of patterns sewn to each other."""
+    pieces = {
+        piece.name: shells.Pattern(
+            piece.outline,
+            piece.holes,
+            piece.lines,
+            piece.sides,
+            piece.wrap,
+            turn_vector(piece.rotate),
+            piece.translate,
+            piece.grain,
+        )
+        for piece in spec.patterns
+    }
+    return shells.sew(pieces, spec.seams, size=spec.size, gather=spec.gather, min_angle=spec.min_angle)
 
 
 class Placement(NamedTuple):

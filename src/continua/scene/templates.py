@@ -15,6 +15,7 @@ __all__ = [
     "liquid",
     "position_based",
     "rigid_body",
+    "shell",
     "smoke",
     "soft_body",
     "springs",
@@ -134,6 +135,28 @@ def cloth(shape: str, name: str, position: Sequence[float], ground: float) -> di
         "mesh": {"type": "sphere", "radius": 0.4},
         "transform": place,
         "inflate": {"pressure": 300.0, "gas": True},
+    }
+
+
+def shell(shape: str, name: str, position: Sequence[float], ground: float) -> dict[str, Any]:
+    """Return a plate of plastic that is clamped at one end, or a pipe."""
+    entry: dict[str, Any] = {
+        "type": "shell",
+        "name": name,
+        "thickness": 0.002,
+        "damping": {"mass": 0.5, "stiffness": 0.001},
+    }
+    if shape == "plate":
+        return {
+            **entry,
+            "mesh": {"type": "sheet", "size": [1.0, 0.4], "cells": [20, 9]},
+            "transform": {"translate": [position[0], ground + 1.0, 0.0]},
+            "clamped": "left",
+        }
+    return {
+        **entry,
+        "mesh": {"type": "tube", "radius": 0.2, "height": 0.6, "cells": [24, 12]},
+        "transform": {"translate": [position[0], ground + 0.6, 0.0]},
     }
 
 

@@ -26,13 +26,10 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.linalg import BlockPattern
-from continua.shells import assembly_kernels, shell_kernels
-from continua.shells.membrane import rest_axes
+from continua.shells import shell_kernels
 from continua.shells.sheet_mesh import SheetMesh
 
 __all__ = ["ShellBending", "bent_pairs"]
-
-X_AXIS = np.array([1.0, 0.0, 0.0])
 
 PARALLEL_FROM = 500
 """Hinges from which a pass over all of them is worth a parallel region."""
@@ -114,27 +111,30 @@ def angle_stiffness(mesh: SheetMesh, hinges: _Hinges, law: NDArray[np.float64]) 
         hinges: Its hinges.
         law: Flexural stiffness D [N m] and Poisson's ratio of every triangle, shape [m, 2].
     """
-    x, count = mesh.points, len(hinges.nodes)
-    x = np.concatenate([x, hinges.ghosts])
-    m = mesh.element_count
-    first, second = rest_axes(mesh, X_AXIS)
-    # directions of the edges in the axes of each triangle, and the outward normals
-    ends = mesh.cells[:, mesh.FACES]
-    along = x[ends[:, :, 1]] - x[ends[:, :, 0]]
+    count, m = len(hinges.nodes), mesh.element_count
+    # directions of the edges in axes of each triangle, and the outward normals
+    corners, first = mesh.corners, mesh.corners[:, 1] - mesh.corners[:, 0]
+    first = first / np.linalg.norm(first, axis=1)[:, None]
+    second = np.cross(np.cross(first, corners[:, 2] - corners[:, 0]), first)
+    second /= np.linalg.norm(second, axis=1)[:, None]
+    along = corners[:, mesh.FACES[:, 1]] - corners[:, mesh.FACES[:, 0]]
     length = np.linalg.norm(along, axis=2)
     direction = np.arctan2(np.einsum("mki,mi->mk", along, second), np.einsum("mki,mi->mk", along, first))
     normal = np.stack([np.sin(direction), -np.cos(direction)], axis=2)
-    # the frame of a hinge: x along its edge, y towards its first triangle
-    i, j, k, l = (x[hinges.nodes[:, c]] for c in range(4))
-    edge = k - j
-    span = np.linalg.norm(edge, axis=1)
-    unit = edge / span[:, None]
-    middle = 0.5 * (j + k)
+    # the frame of a hinge: x along its edge, y towards its first triangle; a clamped edge has one triangle
+    edges, heights, feet = mesh.hinge_heights
+    lone = hinges.triangles[len(edges) :, 0]
+    place = np.argmax(hinges.of_triangle[lone] == np.arange(len(edges), count)[:, None], axis=1)
+    span = np.concatenate([edges, length[lone, place]])
     rows = []
-    for corner, sign in ((i, 1.0), (l, -1.0)):
-        away = corner - middle
-        t = np.einsum("hi,hi->h", away, unit)
-        height = np.linalg.norm(away - t[:, None] * unit, axis=1)
+    for side, sign in enumerate((1.0, -1.0)):
+        height = np.concatenate([heights[:, side], 2.0 * mesh.areas[lone] / length[lone, place]])
+        start = mesh.FACES[place, 0]
+        foot = (
+            np.einsum("ci,ci->c", corners[lone, place] - corners[lone, start], along[lone, place])
+            / length[lone, place] ** 2
+        )
+        t = (np.concatenate([feet[:, side], foot]) - 0.5) * span
         rows.append(np.stack([0.5 * (t * t - 0.25 * span**2) / height, sign * t, 0.5 * height], axis=1))
     clamped = hinges.triangles[:, 1] < 0
     rows[1][clamped] = 0.0
@@ -171,7 +171,7 @@ def angle_stiffness(mesh: SheetMesh, hinges: _Hinges, law: NDArray[np.float64]) 
     )
     # the angles of the edges of every triangle
     hinge = hinges.of_triangle.ravel()
-    has = np.flatnonzero(hinge >= 0)
+    has: NDArray[np.int64] = np.flatnonzero(hinge >= 0)
     h = hinge[has]
     is_first = hinges.triangles[h, 0] == has // 3
     share = np.where(clamped[h], 1.0, 0.5)
@@ -184,15 +184,15 @@ def angle_stiffness(mesh: SheetMesh, hinges: _Hinges, law: NDArray[np.float64]) 
     Q = (1.0 - nu)[:, None, None] * cosines**2 + nu[:, None, None]
     Q *= (D / mesh.areas)[:, None, None] * length[:, :, None] * length[:, None, :]
     free = hinges.of_triangle < 0
-    for c in range(3):  # no moment at a free edge: leave out its angle by the energy's minimum
-        at = np.flatnonzero(free[:, c])
-        pivot = Q[at, c, c]
+    for corner in range(3):  # no moment at a free edge: leave out its angle by the energy's minimum
+        at = np.flatnonzero(free[:, corner])
+        pivot = Q[at, corner, corner]
         pivot = np.where(pivot > 0.0, pivot, 1.0)
-        Q[at] -= Q[at][:, :, c, None] * Q[at][:, None, c, :] / pivot[:, None, None]
-        Q[at, c, :] = 0.0
-        Q[at, :, c] = 0.0
+        Q[at] -= Q[at][:, :, corner, None] * Q[at][:, None, corner, :] / pivot[:, None, None]
+        Q[at, corner, :] = 0.0
+        Q[at, :, corner] = 0.0
     row = np.repeat(np.arange(3 * m).reshape(m, 3), 3, axis=1).ravel()
-    column = np.tile(np.arange(3 * m).reshape(m, 3), (1, 3)).ravel()
+    column: NDArray[np.int64] = np.tile(np.arange(3 * m).reshape(m, 3), (1, 3)).ravel()
     blocks = sparse.csr_array((Q.ravel(), (row, column)), shape=(3 * m, 3 * m))
     K = (angles.T @ blocks @ angles).tocsr()
     K = (0.5 * (K + K.T)).tocsr()
@@ -240,7 +240,7 @@ class ShellBending:
         self.gradients = np.zeros((count, 12))
         kernels = shell_kernels.angles_and_gradients.variant(self.parallel)
         kernels(self._extended, self._hinges.nodes, self.theta, self.gradients)
-        self.rest = self.theta.copy()
+        self.rest = self.theta.copy() if mesh.flat is None else np.zeros(count)
         self.linear_force = np.zeros((n, 3))
         self._curvature = np.zeros((0, 12, 12))
 
