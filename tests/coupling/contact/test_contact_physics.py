@@ -202,7 +202,9 @@ def test_internal_forces_have_no_moment_in_contact(young):
     """In every step each of two bodies that hit each other changes its momenta by its contact forces only."""
     bars = []
     for number in range(2):
-        mesh = ct.mesh.box((0.3, 0.1, 0.1), (6, 2, 2)).transformed(translate=(0.05 * number, 0.105 * number, 0))
+        mesh = ct.mesh.box((0.3, 0.1, 0.1), (6, 2, 2)).transformed(
+            translate=(0.05 * number, 0.105 * number, 0)
+        )
         bars.append(ct.SoftBody(mesh, material=ct.Corotated(young=young), name=f"bar {number}"))
     bars[1].set_velocity((0.3, -2.0, 0.1), (1.0, 10.0, 2.0))
     world = ct.World(bars, gravity=(0.0, 0.0, 0.0), contact=ct.Contact(friction=0.3), dt=0.01)
