@@ -74,9 +74,10 @@ REST_TOLERANCE, CHANGE_TOLERANCE, SINGLE_TOLERANCE = 3e-6, 1e-3, 1e-4
 """Error of relative velocities, as a fraction of the speed that gravity adds in a step, and of the change of the
 velocities in the step; the last for one body that touches colliders with its nodes alone."""
 
-MAX_DEFORMABLE, FALLING_SPEED = 4, 10.0
-"""Piles of more than this many deformable bodies, none of which moves faster than this many times the speed that
-gravity adds in a step, are solved by the augmented Lagrangian method: they come to rest more exactly."""
+MAX_DEFORMABLE, RESTING_SPEED, FALLING_SPEED = 4, 0.1, 10.0
+"""Piles of more than this many deformable bodies, none of which moves faster than the first speed, in speeds that
+gravity adds in a step, are solved by the augmented Lagrangian method: they come to rest more exactly. Bodies that are
+slower than the second speed are solved more accurately than those that fall."""
 
 COARSE_FACTOR, MAX_COARSE_ROUNDS = 50.0, 2
 """Tolerance of the solves after which contacts are searched again, in tolerances, and how many of them there are."""
@@ -84,15 +85,15 @@ COARSE_FACTOR, MAX_COARSE_ROUNDS = 50.0, 2
 SMALL_ROWS = 1000
 """Rows up to which a single body is solved much more accurately than its solver does."""
 
-SMALL_ACCURACY, SINGLE_ACCURACY, FEW_ACCURACY, RIGID_ACCURACY = 1e-7, 0.1, 0.03, 1e-2
-"""Residual of the linear systems of such a body, of a larger one that touches colliders with its nodes alone, of few
+SMALL_ACCURACY, SINGLE_ACCURACY, SLOW_ACCURACY, RIGID_ACCURACY = 1e-7, 0.1, 0.03, 1e-2
+"""Residual of the linear systems of such a body, of a larger one that touches colliders with its nodes alone, of
 soft bodies that touch each other and are slow, and of soft bodies with rigid ones, as a fraction of that of the bodies'
 own solvers."""
 
 BALANCE_TOLERANCE, MAX_BALANCES = (1e-4, 1e-5), 4
 """Velocities that internal forces out of balance may cause, as a fraction of the speed that gravity adds in a step and
-of the fastest one, and rounds in which bodies are balanced (see `VelocitySystem.balance`). With one round two bars that
-spin on each other lose 44 % of their angular momentum in 60 steps, with four 2 %."""
+of the fastest one, and rounds in which bodies are balanced whose solves do not do it (see `VelocitySystem.balance`).
+With one round two bars that spin on each other lose 44 % of their angular momentum in 60 steps, with four 2 %."""
 
 MAX_VOLUME_ROUNDS = 3
 """Projections of volumes in which contacts that nodes would violate are added."""
@@ -511,7 +512,7 @@ class ContactSubstep:
         for s in systems:
             s.is_balanced = False
         solution, spent = None, 0
-        is_pile = sum(i < len(self.soft) for i in bodies) > MAX_DEFORMABLE and not self._is_falling()
+        is_pile = sum(i < len(self.soft) for i in bodies) > MAX_DEFORMABLE and not self._moves(RESTING_SPEED)
         if not (is_pile or rows.bilateral.any()):  # rigid bodies in joints need many rounds
             solution = self._solve_newton(systems, bodies, rows, bound, initial, size, single, fine)
             spent = solution.report.iterations
@@ -545,10 +546,10 @@ class ContactSubstep:
             )
         return solution
 
-    def _is_falling(self) -> bool:
-        """Return whether bodies are so fast that many contacts change at once."""
+    def _moves(self, speed: float) -> bool:
+        """Return whether bodies are faster than a speed in speeds that gravity adds in a step."""
         fastest = float(np.abs(self._start_velocities).max(initial=0.0))
-        return fastest > FALLING_SPEED * self.stepper.gravity_speed(self.dt)
+        return fastest > speed * self.stepper.gravity_speed(self.dt)
 
     def _solve_newton(
         self,
@@ -566,8 +567,8 @@ class ContactSubstep:
         if key not in self._newton:
             self._newton[key] = SemismoothNewton(systems)
         small = sum(len(s.rhs) for s in systems) <= SMALL_ROWS
-        is_few = 1 < len(bodies) <= MAX_DEFORMABLE and not self._is_falling()
-        accuracy, relative = FEW_ACCURACY if is_few else 1.0, CHANGE_TOLERANCE
+        is_slow = len(bodies) > 1 and not self._moves(FALLING_SPEED)
+        accuracy, relative = SLOW_ACCURACY if is_slow else 1.0, CHANGE_TOLERANCE
         if len(self.soft) in bodies:
             accuracy = RIGID_ACCURACY
         elif single:
