@@ -516,7 +516,7 @@ class ContactSubstep:
         if not (is_pile or rows.bilateral.any()):  # rigid bodies in joints need many rounds
             solution = self._solve_newton(systems, bodies, rows, bound, initial, size, single, fine)
             spent = solution.report.iterations
-            if not (solution.converged or self._is_late) and (bound < 0.0).any():
+            if not (solution.converged or self._is_late) and (bound < -self._tolerance(size)).any():
                 # contacts that move overlapping surfaces apart may contradict each other: then they only stop them
                 bound, self._separates = np.maximum(bound, 0.0), False
                 solution = self._solve_newton(systems, bodies, rows, bound, initial, size, single, fine)
