@@ -13,7 +13,9 @@ from continua.scene.fluids import Fluid
 from continua.scene.grid_fluids import Smoke, WindTunnel
 from continua.scene.liquids import Liquid
 from continua.scene.rigid import RigidBody
+from continua.scene.shell import Shell
 from continua.scene.soft_bodies import SoftBody
+from continua.scene.springs import PositionBased, Springs
 from continua.scene.types import by_type
 
 __all__ = ["Body", "body_union"]
@@ -40,6 +42,16 @@ _KINDS = (
         shapes=("sheet", "tube", "balloon"),
     ),
     BodyKind(
+        tag="shell",
+        model=Shell,
+        label="Shell",
+        build="continua.scene.build_shell:build_shell",
+        describe="continua.scene.build_shell:describe_shell",
+        estimate="continua.scene.build_shell:estimate_shell",
+        template="continua.scene.templates:shell",
+        shapes=("plate", "pipe"),
+    ),
+    BodyKind(
         tag="rigid",
         model=RigidBody,
         label="Rigid body",
@@ -47,6 +59,24 @@ _KINDS = (
         describe="continua.scene.build_rigid:describe_rigid",
         template="continua.scene.templates:rigid_body",
         shapes=("box", "sphere", "cylinder", "torus", "parametric"),
+    ),
+    BodyKind(
+        tag="springs",
+        model=Springs,
+        label="Springs",
+        build="continua.scene.build_springs:build_springs",
+        describe="continua.scene.build_springs:describe_springs",
+        template="continua.scene.templates:springs",
+        shapes=("lattice", "sheet", "rope"),
+    ),
+    BodyKind(
+        tag="position_based",
+        model=PositionBased,
+        label="Position-based body",
+        build="continua.scene.build_springs:build_position_based",
+        describe="continua.scene.build_springs:describe_springs",
+        template="continua.scene.templates:position_based",
+        shapes=("lattice", "sheet", "rope"),
     ),
     BodyKind(
         tag="fluid",

@@ -8,11 +8,11 @@ import continua.mesh as meshes
 from continua import materials, shells
 from continua.errors import InputError
 from continua.registry import BodyCost, BodySummary
-from continua.scene import cloth
+from continua.scene import cloth, shell
 from continua.scene.build_environment import rgb
 from continua.scene.build_mesh import build_surface
 from continua.scene.build_soft import (
-    attach_actions,
+    attach_conditions,
     build_integrator,
     build_law,
     build_paint,
@@ -22,7 +22,7 @@ from continua.scene.models import Scene
 from continua.scene.shapes import DistanceFieldSpec
 from continua.scene.solvers import build_solver
 
-__all__ = ["build_cloth", "cloth_surface", "describe_cloth", "estimate_cloth"]
+__all__ = ["as_sheet", "build_cloth", "cloth_sheet", "cloth_surface", "describe_cloth", "estimate_cloth"]
 
 
 def _spec(scene: Scene, number: int) -> cloth.Cloth:
@@ -32,30 +32,46 @@ def _spec(scene: Scene, number: int) -> cloth.Cloth:
 
 
 def cloth_surface(scene: Scene, number: int) -> meshes.SurfaceMesh:
-    """Return the placed sheet of cloth `number` of the scene."""
-    spec = _spec(scene, number)
+    """Return the placed surface of cloth or shell `number` of the scene."""
+    sheet = cloth_sheet(scene, number)
+    return meshes.SurfaceMesh(sheet.points, sheet.cells) if isinstance(sheet, shells.SheetMesh) else sheet
+
+
+def cloth_sheet(scene: Scene, number: int) -> meshes.SurfaceMesh | shells.SheetMesh:
+    """Return the placed sheet of cloth or shell `number` of the scene."""
+    spec = scene.bodies[number]
+    assert isinstance(spec, cloth.Cloth | shell.Shell)
     with scene.at("bodies", number, "mesh"):
         surface, _ = build_surface(spec.mesh, DistanceFieldSpec(), spec.transform, scene)
-        if not isinstance(surface, meshes.SurfaceMesh):
+        if not isinstance(surface, meshes.SurfaceMesh | shells.SheetMesh):
             raise InputError(
                 f"cloth is made of a surface, and this is a mesh of {surface.NAME}; take a surface"
             )
     return surface
 
 
+def as_sheet(surface: meshes.SurfaceMesh | shells.SheetMesh, thickness: float | None) -> shells.SheetMesh:
+    """Return a surface as a sheet."""
+    if isinstance(surface, shells.SheetMesh):
+        return surface
+    return shells.SheetMesh.from_surface(surface, thickness or 1e-3)
+
+
 def build_cloth(scene: Scene, number: int) -> shells.Cloth:
     """Return cloth `number` of the scene."""
     spec = _spec(scene, number)
-    surface = cloth_surface(scene, number)
+    surface = cloth_sheet(scene, number)
     with scene.at("bodies", number, "material" if spec.fabric is None else "fabric"):
         law = build_law(spec.material) if spec.fabric is None else _fabric(spec.fabric)
     bending: Any = spec.bending
     with scene.at("bodies", number):
-        sheet = shells.SheetMesh.from_surface(surface, spec.thickness or 1e-3)
+        sheet = as_sheet(surface, spec.thickness)
         body = shells.Cloth(
             surface,
             law,
             thickness=spec.thickness,
+            model=shells.ClothSprings(**spec.springs.model_dump()) if spec.model == "springs" else "membrane",
+            inextensible=spec.inextensible,
             bending=shells.Bending(**bending.model_dump()),
             warp=spec.warp,
             parts=[build_part(scene, number, index, sheet, law) for index in range(len(spec.parts))],
@@ -75,7 +91,7 @@ def build_cloth(scene: Scene, number: int) -> shells.Cloth:
     if spec.inflate is not None:
         with scene.at("bodies", number, "inflate"):
             body.inflate(spec.inflate.pressure, gas=spec.inflate.gas)
-    attach_actions(scene, number, body.mesh, body)
+    attach_conditions(scene, number, body.mesh, body)
     if spec.initial is not None:
         with scene.at("bodies", number, "initial"):
             body.set_velocity(spec.initial.velocity, spec.initial.angular_velocity)
@@ -113,9 +129,19 @@ _SECONDS_PER_NODE = 1e-4
 
 def estimate_cloth(scene: Scene, number: int) -> BodyCost | None:
     """Return the cost of cloth whose number of triangles is known before it is made."""
-    mesh: Any = _spec(scene, number).mesh
+    return estimate_sheet(_spec(scene, number).mesh, MEMORY_PER_NODE, _SECONDS_PER_NODE)
+
+
+def estimate_sheet(mesh: Any, bytes_per_node: float, seconds_per_node: float) -> BodyCost | None:
+    """Return the cost of a sheet whose number of triangles is known before it is made."""
     cells = getattr(mesh, "cells", None)
-    if cells is None:
+    if cells is not None:
+        nodes = 10.0 * cells**2 if isinstance(cells, int) else float(cells[0]) * cells[1]
+    elif isinstance(mesh, cloth.SheetPatterns):
+        nodes = 0.0
+        for piece in mesh.patterns:
+            x, y = zip(*piece.outline, strict=True)
+            nodes += 1.15 * (max(x) - min(x)) * (max(y) - min(y)) / mesh.size**2
+    else:
         return None
-    nodes = 10.0 * cells**2 if isinstance(cells, int) else float(cells[0]) * cells[1]
-    return BodyCost(2.0 * nodes, "triangles", MEMORY_PER_NODE * nodes, _SECONDS_PER_NODE * nodes)
+    return BodyCost(2.0 * nodes, "triangles", bytes_per_node * nodes, seconds_per_node * nodes)

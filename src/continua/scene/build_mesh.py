@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import continua.mesh as meshes
-from continua import sdf
+from continua import sdf, shells
 from continua.errors import InputError
 from continua.mesh.repair import check_not_flat
+from continua.mesh.transform import apply_transform
 from continua.numerics.kernel_cache import cache_root
 from continua.numerics.progress import report_progress
 from continua.numerics.rotations import rotation_matrix
@@ -30,6 +31,7 @@ __all__ = [
     "build_shape",
     "build_surface",
     "parametric_surface",
+    "placed_points",
     "placement",
     "transformed_mesh",
     "turn_vector",
@@ -50,6 +52,15 @@ def build_shape(spec: Any, scene: Scene) -> meshes.VolumeMesh:
         case shapes.RectangleMesh():
             return meshes.rectangle(
                 spec.size, spec.cells, kind=spec.elements, origin=spec.origin, thickness=spec.thickness
+            )
+        case shapes.PolygonMesh():
+            return meshes.polygon(
+                spec.outline,
+                holes=spec.holes,
+                lines=spec.lines,
+                size=spec.size,
+                min_angle=spec.min_angle,
+                thickness=spec.thickness,
             )
         case shapes.BridgeMesh():
             return meshes.bridge(spec.n, spec.size)
@@ -144,6 +155,8 @@ def build_surface(
             mesh = meshes.surfaces.tube(spec.radius, spec.height, spec.cells)
         case cloth.SheetSphere():
             mesh = meshes.surfaces.sphere(spec.radius, spec.cells)
+        case cloth.SheetPatterns():
+            mesh = _sewn(spec)
         case cloth.SheetParametric():
             mesh = meshes.parametric(
                 spec.x, spec.y, spec.z, u=spec.u, v=spec.v, cells=spec.cells, closed=False
@@ -168,6 +181,24 @@ def build_surface(
         return mesh, field
     where = _mesh_placement(place, mesh.points, scene)._asdict()
     return mesh.transformed(**where), None if field is None else field.transformed(**where)
+
+
+def _sewn(spec: cloth.SheetPatterns) -> shells.SheetMesh:
+    """Return the sheet of patterns sewn to each other."""
+    pieces = {
+        piece.name: shells.Pattern(
+            piece.outline,
+            piece.holes,
+            piece.lines,
+            piece.sides,
+            piece.wrap,
+            turn_vector(piece.rotate),
+            piece.translate,
+            piece.grain,
+        )
+        for piece in spec.patterns
+    }
+    return shells.sew(pieces, spec.seams, size=spec.size, gather=spec.gather, min_angle=spec.min_angle)
 
 
 class Placement(NamedTuple):
@@ -276,3 +307,11 @@ def transformed_mesh(scene: Scene, number: int, spec: Any) -> tuple[meshes.Volum
     with scene.at("bodies", number, "transform"):
         where = _mesh_placement(spec.transform, mesh.points, scene)
         return mesh if spec.transform is None else mesh.transformed(**where._asdict()), where
+
+
+def placed_points(transform: Any, points: NDArray[np.float64], scene: Scene) -> NDArray[np.float64]:
+    """Return points [n, 3] moved, turned and scaled as a transform says."""
+    if transform is None:
+        return points
+    scale, rotate, translate = _mesh_placement(transform, points, scene)
+    return apply_transform(points, translate, rotate, scale)[0]

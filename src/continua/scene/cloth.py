@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Tag, model_validator
+from pydantic import Field, Tag, model_validator
+from pydantic_core import PydanticCustomError
 
 from continua.materials.fabric import FABRICS
 from continua.scene.integrators import Integrator
@@ -12,7 +13,7 @@ from continua.scene.laws import MODELS, Material
 from continua.scene.loads import LoadFaces, LoadVolume, Press, Push
 from continua.scene.motions import Drive, Lock, Pin, Pull
 from continua.scene.rigid import RigidTorus
-from continua.scene.shapes import FormulaText, Transform
+from continua.scene.shapes import FormulaText, Rotation, Transform
 from continua.scene.soft_bodies import Damping, Initial, Paint, Part
 from continua.scene.solvers import Solver
 from continua.scene.types import (
@@ -24,6 +25,7 @@ from continua.scene.types import (
     Name,
     Number,
     Path,
+    Text,
     Vector,
     Vector2,
     by_type,
@@ -33,10 +35,14 @@ from continua.scene.types import (
 __all__ = [
     "Bending",
     "Cloth",
+    "ClothSprings",
     "Fabric",
     "Inflation",
+    "Sheet",
     "SheetFile",
     "SheetParametric",
+    "SheetPattern",
+    "SheetPatterns",
     "SheetPillow",
     "SheetRectangle",
     "SheetSphere",
@@ -107,6 +113,57 @@ class SheetFile(Model):
     )
 
 
+_Outline = Annotated[tuple[Vector2, ...], Field(min_length=3, max_length=5000)]
+_SideNumber = Annotated[int, Field(strict=True, ge=0, le=5000)]
+
+
+class SheetPattern(Model):
+    """A flat piece to be sewn."""
+
+    name: Name = option("Name of the pattern, and of the region of its triangles.")
+    outline: _Outline = option("Corners in order, in the plane of the pattern.", unit="m")
+    holes: list[_Outline] = option("Outlines of holes.", [], unit="m")
+    lines: list[tuple[Vector2, ...]] = option("Polylines that become edges of triangles.", [], unit="m")
+    sides: dict[str, _SideNumber | list[_SideNumber]] = option(
+        "Names of sides for `seams`: the number of a side (0 goes from the first corner to the second), or several "
+        "that follow each other.",
+        {},
+    )
+    wrap: Number | None = option(
+        "Radius of a cylinder around the y axis that the pattern is wrapped around; flat by default.",
+        None,
+        unit="m",
+        gt=0,
+        le=1e6,
+    )
+    rotate: Rotation | None = option("Rotation after that.", None)
+    translate: Vector = option("Displacement after that.", (0.0, 0.0, 0.0), unit="m")
+    grain: Number = option("Angle of the warp from the x axis.", 90.0, unit="deg", ge=-360, le=360)
+
+
+class SheetPatterns(Model):
+    """Flat patterns, meshed, placed in space and sewn along their sides; they are at rest where they are flat."""
+
+    type: Literal["patterns"] = option("Patterns sewn to each other.")
+    patterns: list[SheetPattern] = option("The pieces.", min_length=1, max_length=1000)
+    seams: list[tuple[Text, Text]] = option("Pairs of sides that are sewn, each `pattern.side`.", [])
+    size: Number = option("Longest edge of triangles.", unit="m", gt=0, le=1e6)
+    gather: Flag = option(
+        "Whether sides of different lengths may be sewn; the longer one is gathered.", False
+    )
+    min_angle: Number = option("Smallest angle of triangles.", 25.0, unit="deg", ge=0, le=33)
+
+    @model_validator(mode="after")
+    def _different_names(self) -> Self:
+        names = [pattern.name for pattern in self.patterns]
+        for name in names:
+            if names.count(name) > 1:
+                raise PydanticCustomError(
+                    "two_patterns", "has two patterns '{name}'; rename one", {"name": name}
+                )
+        return self
+
+
 Sheet = Annotated[
     Annotated[SheetRectangle, Tag("sheet")]
     | Annotated[SheetTube, Tag("tube")]
@@ -114,8 +171,9 @@ Sheet = Annotated[
     | Annotated[SheetPillow, Tag("pillow")]
     | Annotated[RigidTorus, Tag("torus")]
     | Annotated[SheetParametric, Tag("parametric")]
+    | Annotated[SheetPatterns, Tag("patterns")]
     | Annotated[SheetFile, Tag("file")],
-    by_type("sheet", "tube", "sphere", "pillow", "torus", "parametric", "file"),
+    by_type("sheet", "tube", "sphere", "pillow", "torus", "parametric", "patterns", "file"),
 ]
 
 
@@ -166,6 +224,22 @@ class Bending(Model):
     hardening: Number = option("Increase of the yield curvature per plastic curvature.", 0.0, ge=0, le=1e6)
 
 
+class ClothSprings(Model):
+    """Springs between the nodes instead of triangles with a material law."""
+
+    stencil: Literal["hinges", "sixteen"] = option(
+        "`hinges`: along edges, and across hinges. `sixteen`: from each node of a `sheet` of the pattern `crossed` to 16 "
+        "neighbours.",
+        "hinges",
+    )
+    stretch: Number | None = option(
+        "Stiffness of the short springs; by default that of the material.", None, unit="N/m", gt=0, le=1e12
+    )
+    bend: Number = option(
+        "Stiffness of the long springs, relative to the mean of the short ones.", 0.05, ge=0, le=1e3
+    )
+
+
 class Inflation(Model):
     """Pressure inside a closed sheet."""
 
@@ -201,6 +275,14 @@ class Cloth(Model):
         unit="m",
         gt=0,
         le=10,
+    )
+    model: Literal["membrane", "springs"] = option(
+        "Triangles with the material law and `bending`, or springs between the nodes, of Young's modulus.",
+        "membrane",
+    )
+    springs: ClothSprings = option("Options of the model `springs`.", ClothSprings())
+    inextensible: Literal["area"] | None = option(
+        "`area` keeps the area around every node; the sheet then still shears. By default it stretches.", None
     )
     bending: Bending = option("Bending.", Bending())
     inflate: Inflation | None = option("Pressure inside a closed sheet.", None)
@@ -238,8 +320,6 @@ class Cloth(Model):
 
     @model_validator(mode="after")
     def _parts_of_a_material(self) -> Self:
-        from pydantic_core import PydanticCustomError
-
         if self.fabric is not None and self.parts:
             raise PydanticCustomError("fabric_parts", "a fabric has no parts; give the cloth a 'material'")
         return self

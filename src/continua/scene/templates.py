@@ -13,9 +13,12 @@ __all__ = [
     "cloth",
     "fluid",
     "liquid",
+    "position_based",
     "rigid_body",
+    "shell",
     "smoke",
     "soft_body",
+    "springs",
     "wind_tunnel",
 ]
 
@@ -135,6 +138,28 @@ def cloth(shape: str, name: str, position: Sequence[float], ground: float) -> di
     }
 
 
+def shell(shape: str, name: str, position: Sequence[float], ground: float) -> dict[str, Any]:
+    """Return a plate of plastic that is clamped at one end, or a pipe."""
+    entry: dict[str, Any] = {
+        "type": "shell",
+        "name": name,
+        "thickness": 0.002,
+        "damping": {"mass": 0.5, "stiffness": 0.001},
+    }
+    if shape == "plate":
+        return {
+            **entry,
+            "mesh": {"type": "sheet", "size": [1.0, 0.4], "cells": [20, 9]},
+            "transform": {"translate": [position[0], ground + 1.0, 0.0]},
+            "clamped": "left",
+        }
+    return {
+        **entry,
+        "mesh": {"type": "tube", "radius": 0.2, "height": 0.6, "cells": [24, 12]},
+        "transform": {"translate": [position[0], ground + 0.6, 0.0]},
+    }
+
+
 def rigid_body(shape: str, name: str, position: Sequence[float], ground: float) -> dict[str, Any]:
     """Return a rigid body."""
     return {
@@ -142,6 +167,39 @@ def rigid_body(shape: str, name: str, position: Sequence[float], ground: float) 
         "name": name,
         "shape": _RIGID[shape],
         "transform": {"translate": list(position)},
+    }
+
+
+def _network(shape: str) -> dict[str, Any]:
+    """Return a network of springs of about 1 m."""
+    if shape == "rope":
+        return {"type": "line", "start": [-0.5, 0.0, 0.0], "end": [0.5, 0.0, 0.0], "springs": 20}
+    if shape == "sheet":
+        return {"type": "sheet", "size": [1.0, 1.0], "cells": [16, 16]}
+    return {"type": "lattice", "size": [1.0, 1.0, 1.0], "cells": [3, 3, 3]}
+
+
+def springs(shape: str, name: str, position: Sequence[float], ground: float) -> dict[str, Any]:
+    """Return a mass-spring body."""
+    return {
+        "type": "springs",
+        "name": name,
+        "network": _network(shape),
+        "transform": {"translate": list(position)},
+        "mass": 1.0,
+        "stiffness": 500.0,
+        "spring_damping": 2.0,
+    }
+
+
+def position_based(shape: str, name: str, position: Sequence[float], ground: float) -> dict[str, Any]:
+    """Return a position-based body."""
+    return {
+        "type": "position_based",
+        "name": name,
+        "network": _network(shape),
+        "transform": {"translate": list(position)},
+        "mass": 1.0,
     }
 
 

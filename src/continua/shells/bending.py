@@ -76,10 +76,7 @@ def _hinge_factors(mesh: SheetMesh) -> NDArray[np.float64]:
     With it the energy k theta^2 / 2, summed over the hinges of regular triangles, is D kappa^2 / 2 per area for a
     cylinder of curvature kappa in any direction, if k is D times this factor.
     """
-    points, hinges = mesh.points, mesh.hinges
-    edge = points[hinges[:, 2]] - points[hinges[:, 1]]
-    area = mesh.areas[mesh.hinge_triangles].sum(axis=1)
-    factors: NDArray[np.float64] = np.einsum("hi,hi->h", edge, edge) / area
+    factors: NDArray[np.float64] = mesh.hinge_heights[0] ** 2 / mesh.areas[mesh.hinge_triangles].sum(axis=1)
     return factors
 
 
@@ -105,7 +102,7 @@ class HingeBending:
         self._factors = _hinge_factors(mesh)
         self.stiffness = np.zeros(count)
         self.half_sine = np.zeros(count)
-        if bending.rest == "mesh":
+        if bending.rest == "mesh" and mesh.flat is None:
             self.half_sine[:] = np.sin(0.5 * hinge_angles(mesh, mesh.points))
         self.is_plastic = bending.yield_curvature is not None
         self._hardening = bending.hardening
@@ -198,12 +195,6 @@ class QuadraticBending:
 
 def _flat_weights(mesh: SheetMesh) -> NDArray[np.float64]:
     """Return the derivatives of the angles along the normal, of hinges unfolded into a plane, shape [h, 4] [1/m]."""
-    i, j, k, l = (mesh.points[mesh.hinges[:, c]] for c in range(4))
-    edge = k - j
-    square = np.einsum("hi,hi->h", edge, edge)
-    length = np.sqrt(square)
-    area = 2.0 * mesh.areas[mesh.hinge_triangles]
-    p, q = length / area[:, 0], length / area[:, 1]
-    s = np.einsum("hi,hi->h", i - j, edge) / square
-    t = np.einsum("hi,hi->h", l - j, edge) / square
+    _, heights, feet = mesh.hinge_heights
+    (p, q), (s, t) = 1.0 / heights.T, feet.T
     return np.stack([p, (s - 1.0) * p + (t - 1.0) * q, -(s * p + t * q), q], axis=1)

@@ -33,10 +33,16 @@ from continua.shells.cloth_elements import ClothElements
 from continua.shells.faces import sheet_faces
 from continua.shells.fields import cloth_field, lazy_fields, vtk_stress
 from continua.shells.inflation import Inflation
+from continua.shells.membrane import ReferenceNormals
 from continua.shells.sheet_mesh import SheetMesh
+from continua.shells.springs import ClothSprings, SpringElements
 from continua.validation import array, choice, function, instance_of, instances_of, number, numbers, shortened
 
 __all__ = ["Cloth"]
+
+
+AREA_RECOVERY_TIME = 1.0 / 300.0
+"""Least time [s] in which cloth that keeps its areas recovers them if it starts with wrong ones."""
 
 
 class Cloth(DeformableBody):
@@ -46,6 +52,10 @@ class Cloth(DeformableBody):
         mesh: The sheet at rest, an open or closed surface.
         material: The law in the plane, under plane stress, and its constants; `density` is per volume.
         thickness: Thickness [m]. Layers in contact keep this distance.
+        model: "membrane": triangles with the material law, and bending. "springs", or `ClothSprings()` with other options: springs
+            between the nodes, which take their stiffness from Young's modulus and have no Poisson's ratio of their own.
+        inextensible: "area" keeps the area around every node, by pressures in the plane (Irving 2007, chapter 4); the
+            sheet then still shears.
         bending: How it bends; None is the stiffness of the material and the thickness.
         warp: Direction of the warp of a `Fabric`, one vector or one per triangle; the weft is across it. None is the
             first texture coordinate of the mesh if it has them, else the x axis.
@@ -75,6 +85,8 @@ class Cloth(DeformableBody):
         material: Law | None = None,
         *,
         thickness: float | None = None,
+        model: str | ClothSprings = "membrane",
+        inextensible: str | None = None,
         bending: Bending | None = None,
         warp: ArrayLike | None = None,
         reference_normals: Callable[[NDArray[np.float64]], ArrayLike] | None = None,
@@ -101,14 +113,16 @@ class Cloth(DeformableBody):
             function(reference_normals, "the reference normals of cloth", "a function of points")
         checked_parts(law, parts)
         self.bending = Bending() if bending is None else instance_of(bending, Bending, "the bending of cloth")
-        self._mass_lumped = choice(mass, "mass", ("consistent", "lumped")) == "lumped"
+        self._model = _checked_model(model)
+        if inextensible is not None:
+            choice(inextensible, "'inextensible' of cloth", ("area",))
+            self.incompressible, self._recovery_time = True, AREA_RECOVERY_TIME
+        self._mass_lumped = choice(mass, "mass", ("consistent", "lumped")) == "lumped" or self.incompressible
         self._drag = number(drag, "the drag of cloth", low=0.0)
         self._skin_friction = number(skin_friction, "the skin friction of cloth", low=0.0)
         self._uv, self._texture = getattr(mesh, "uv", None), getattr(mesh, "texture", None)
         self.mesh = _checked_sheet(mesh, thickness, self.name)
-        self._elements = ClothElements(
-            self.mesh, self.bending, _warp(warp, self.mesh, self._uv), reference_normals
-        )
+        self._elements = self._make_elements(_warp(warp, self.mesh, self._uv), reference_normals)
         self._surface = BoundarySurface(self._elements)
         self._element_size = float(np.sqrt(4.0 / np.sqrt(3.0) * self.mesh.areas.mean()))
         given = paint(self.mesh.points.copy()) if callable(paint) else paint
@@ -236,6 +250,13 @@ class Cloth(DeformableBody):
 
     # --- internals -------------------------------------------------------------------------------------------
 
+    def _make_elements(
+        self, warp: NDArray[np.float64], reference_normals: ReferenceNormals | None
+    ) -> ClothElements:
+        if self._model is not None:
+            return SpringElements(self.mesh, self._model)
+        return ClothElements(self.mesh, self.bending, warp, reference_normals)
+
     def _boundary_faces(self) -> BoundaryFaces:
         return sheet_faces(self.mesh, self._drag, self._skin_friction)
 
@@ -251,6 +272,15 @@ class Cloth(DeformableBody):
             thickness=self.thickness,
             pieces=label if label.any() else None,
         )
+
+
+def _checked_model(model: str | ClothSprings) -> ClothSprings | None:
+    """Return the springs of a model, or None for triangles."""
+    if isinstance(model, ClothSprings):
+        return model
+    return (
+        ClothSprings() if choice(model, "the model of cloth", ("membrane", "springs")) == "springs" else None
+    )
 
 
 def _checked_law(material: Law | None, name: str) -> Law:
@@ -300,7 +330,8 @@ def _checked_sheet(mesh: Any, thickness: float | None, name: str) -> SheetMesh:
         thickness = mesh.thickness if isinstance(mesh, SheetMesh) else 1e-3
     thick = number(thickness, f"the thickness of cloth '{name}'", above=0.0, unit="m")
     sheet = SheetMesh(mesh.points, mesh.cells if isinstance(mesh, SheetMesh) else mesh.triangles,
-                      mesh.regions if isinstance(mesh, SheetMesh) else None, mesh.notes, thick)  # fmt: skip
+                      mesh.regions if isinstance(mesh, SheetMesh) else None, mesh.notes, thick,
+                      mesh.flat if isinstance(mesh, SheetMesh) else None)  # fmt: skip
     ends = sheet.points[sheet.edges]
     shortest = float(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).min())
     if thick >= shortest:

@@ -70,8 +70,8 @@ class Membrane:
         self.inverted = 0
         count = len(self.cells)
         self.parallel = count >= PARALLEL_FROM
-        axes = rest_axes(mesh, warp)
-        a, b, c = (mesh.points[mesh.cells[:, i]] for i in range(3))
+        axes = rest_axes(mesh, warp) if mesh.flat is None else np.tile(np.eye(3)[:2, None], (1, count, 1))
+        a, b, c = (mesh.corners[:, i] for i in range(3))
         D = np.empty((count, 2, 2))
         for column, edge in enumerate((b - a, c - a)):
             for row, axis in enumerate(axes):

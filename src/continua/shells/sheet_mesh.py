@@ -13,7 +13,7 @@ from continua.errors import InputError
 from continua.mesh import SurfaceMesh, VolumeMesh
 from continua.mesh.checks import read_only, some
 from continua.mesh.structured import checked_lengths
-from continua.validation import instance_of
+from continua.validation import array, instance_of
 
 __all__ = ["SheetMesh"]
 
@@ -29,6 +29,8 @@ class SheetMesh(VolumeMesh):
         cells: Node numbers of each triangle, shape [m, 3].
         regions: Named parts: lists of element numbers by name.
         thickness: Thickness of the sheet [m].
+        flat: The corners of every triangle at rest in the plane of its pattern [m], shape [m, 3, 2], the warp along the
+            first axis. None: the triangles are at rest at `points`.
 
     Attributes:
         FACES: Local nodes of the three edges; edge i lies opposite node i.
@@ -40,6 +42,7 @@ class SheetMesh(VolumeMesh):
     EDGES = FACES
 
     thickness: float
+    flat: NDArray[np.float64] | None = None
 
     def __init__(
         self,
@@ -48,9 +51,14 @@ class SheetMesh(VolumeMesh):
         regions: Mapping[str, ArrayLike] | None = None,
         notes: tuple[str, ...] = (),
         thickness: float = 1e-3,
+        flat: ArrayLike | None = None,
     ) -> None:
         self.thickness = float(checked_lengths([thickness], "thickness", 1)[0])
         super().__init__(points, cells, regions, notes)
+        if flat is not None:
+            self.flat = read_only(array(flat, "the flat triangles of a sheet", (len(self.cells), 3, 2)))
+            if not (_areas(self.corners) > 0.0).all():
+                raise InputError("the flat triangles of a sheet must have an area")
 
     @classmethod
     def from_surface(cls, surface: SurfaceMesh, thickness: float) -> Self:
@@ -62,12 +70,25 @@ class SheetMesh(VolumeMesh):
         """Make a mesh whose elements lie in elements `parents` of this one; see `VolumeMesh`."""
         mesh = super().child_mesh(points, cells, parents)
         mesh.thickness = self.thickness
+        if self.flat is not None:
+            a, b, c = (self.points[self.cells[parents, i]] for i in range(3))
+            basis = np.linalg.pinv(np.stack([b - a, c - a], axis=2))
+            along = np.einsum("mab,mkb->mka", basis, mesh.points[mesh.cells] - a[:, None])
+            edges = self.flat[parents][:, 1:] - self.flat[parents][:, :1]
+            mesh.flat = read_only(self.flat[parents][:, :1] + np.einsum("mka,mab->mkb", along, edges))
         return mesh
+
+    @cached_property
+    def corners(self) -> NDArray[np.float64]:
+        """The corners of every triangle at rest [m], shape [m, 3, 3]; those of a pattern are in its plane, z = 0."""
+        if self.flat is None:
+            return read_only(self.points[self.cells])
+        return read_only(np.concatenate([self.flat, np.zeros((len(self.flat), 3, 1))], axis=2))
 
     @cached_property
     def areas(self) -> NDArray[np.float64]:
         """Area of each triangle [m2], shape [m]."""
-        return read_only(_areas(self.points, self.cells))
+        return read_only(_areas(self.corners))
 
     @cached_property
     def volumes(self) -> NDArray[np.float64]:
@@ -102,6 +123,28 @@ class SheetMesh(VolumeMesh):
         )
 
     @cached_property
+    def hinge_heights(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """The rest shape of the triangles of each hinge.
+
+        Returns the length of the edge [m], shape [h]; the heights of both corners over it [m], shape [h, 2]; and where
+        these meet the edge, from 0 at its first node to 1 at the other, shape [h, 2].
+        """
+        inner = np.flatnonzero(self.face_elements[:, 1] >= 0)
+        lengths, heights, feet = [], [], []
+        for side in range(2):
+            e, i = self.face_elements[inner, side], self._faces.locals[inner, side]
+            start, end = self.FACES[i].T
+            swapped = self.cells[e, start] != self.hinges[:, 1]
+            start, end = np.where(swapped, end, start), np.where(swapped, start, end)
+            corners = self.corners
+            edge = corners[e, end] - corners[e, start]
+            square = np.einsum("hi,hi->h", edge, edge)
+            lengths.append(np.sqrt(square))
+            heights.append(2.0 * self.areas[e] / lengths[-1])
+            feet.append(np.einsum("hi,hi->h", corners[e, i] - corners[e, start], edge) / square)
+        return 0.5 * (lengths[0] + lengths[1]), np.stack(heights, axis=1), np.stack(feet, axis=1)
+
+    @cached_property
     def hinge_triangles(self) -> NDArray[np.int32]:
         """The two triangles of each hinge, shape [h, 2]."""
         return read_only(self.face_elements[self.face_elements[:, 1] >= 0].copy())
@@ -115,10 +158,16 @@ class SheetMesh(VolumeMesh):
         """Return the sheet scaled, turned and moved (see `VolumeMesh.transformed`); the thickness stays."""
         moved = super().transformed(translate, rotate, scale)
         moved.thickness = self.thickness
+        if self.flat is not None:
+            factors = np.unique(np.abs(np.asarray(scale, np.float64)))
+            if len(factors) > 1:
+                raise InputError("a sewn sheet can be scaled by one factor only, as its patterns are flat")
+            corners = self.flat * factors[0]
+            moved.flat = read_only(corners[:, ::-1] if (moved.cells != self.cells).any() else corners)
         return moved
 
     def _orient(self, cells: NDArray[np.int32]) -> tuple[str, ...]:
-        areas = _areas(self.points, cells)
+        areas = _areas(self.points[cells])
         bad = np.flatnonzero(~(areas > FLAT * self._longest_edges(cells) ** 2))
         if bad.size:
             raise InputError(f"triangles {some(bad)} of a sheet have no area; mend or remove them")
@@ -136,8 +185,8 @@ class SheetMesh(VolumeMesh):
         return self.cells[:, ::-1]
 
 
-def _areas(points: NDArray[np.float64], cells: NDArray[np.int32]) -> NDArray[np.float64]:
-    a, b, c = (points[cells[:, i]] for i in range(3))
+def _areas(corners: NDArray[np.float64]) -> NDArray[np.float64]:
+    a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
     return 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
 
 
