@@ -40,6 +40,9 @@ SPRING_INTEGRATORS: dict[str, type[Integrator]] = {
 }
 """The integrators of springs by name."""
 
+NEWTON = 20
+"""Newton iterations of implicit integrators, at most: springs that turn and volumes are far from linear in a step."""
+
 
 @dataclass(frozen=True)
 class SpringLaw:
@@ -100,7 +103,7 @@ class Springs(DeformableBody):
         radius: Radius of ropes, half the thickness of sheets [m]: contacts keep this distance, and the wind acts on it.
         integrator: Its name or an object: "implicit_euler" (the default), "newmark", "forward_euler",
             "symplectic_euler", "verlet", "rk2" or "rk4". The explicit ones take stable substeps.
-        newton: Maximum number of Newton iterations per step of an implicit integrator given by name.
+        newton: Maximum number of Newton iterations per step of an implicit integrator given by name; 20 by default.
         solver: The linear solver of implicit integrators, see `SoftBody`.
         name: Name in the world.
         friction: Coulomb's coefficient of its contacts; None takes the world's.
@@ -135,7 +138,7 @@ class Springs(DeformableBody):
         if isinstance(integrator, str):
             kind = SPRING_INTEGRATORS[choice(integrator, "the integrator of springs", SPRING_INTEGRATORS)]
             if kind in (ImplicitEuler, Newmark):
-                integrator = kind() if newton is None else kind(newton=newton)  # type: ignore[call-arg]
+                integrator = kind(newton=NEWTON if newton is None else newton)
                 newton = None
             else:
                 integrator = kind()
