@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 import continua as ct
-from continua import linalg, render, sdf
+from continua import linalg, render, sdf, springs
 from continua.environment import Environment
 
 MODULES = (
@@ -380,6 +380,19 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "SoftBody.field": {"name": lambda: "stress"},
     "SoftBody.set_contact_forces": NODES,
     "SoftBody.set_material": {"young": lambda: 1e5, "density": lambda: 900.0},
+    **{
+        f"{kind}{method}": arguments
+        for kind in ("Springs", "PositionBased")
+        for method, arguments in {
+            "": {"network": tets},
+            ".add_external_force": NODES,
+            ".haptic_tool": {"where": lambda: [0]},
+            ".pull": {"node": lambda: 0},
+            ".set_contact_forces": NODES,
+        }.items()
+    },
+    "Springs.set_material": {"stiffness": lambda: 100.0},
+    "PositionBased.set_constraints": {"constraints": lambda: [springs.Distance()]},
     "SurfaceMesh": {"points": lambda: surface().points, "triangles": lambda: surface().triangles},
     "TetMesh": {"points": lambda: tets().points, "cells": lambda: tets().cells},
     "TetMesh.child_mesh": MESH_CHILD,
