@@ -30,7 +30,7 @@ from continua.springs.network import SpringNetwork, network_of
 from continua.springs.particles import air_drag, node_masses, open_surface, sheet_faces, without_wind
 from continua.springs.spring_elements import SpringDamper, SpringElements
 from continua.springs.tearing import remaining_cells
-from continua.validation import array, choice, instances_of, number
+from continua.validation import array, choice, instances_of, number, numbers
 
 __all__ = ["SPRING_INTEGRATORS", "Springs"]
 
@@ -69,7 +69,8 @@ class SpringMaterials:
 
 def _of_springs(value: Any, what: str, count: int, *, unit: str) -> NDArray[np.float64]:
     """Return a value for each spring, given one for all or one for each."""
-    if np.ndim(value) == 0:
+    given = numbers(value)
+    if given is None or given.ndim == 0:
         return np.full(count, number(value, what, low=0.0, unit=unit))
     values = array(value, f"{what}, one number or one for each spring,", (count,))
     if (values < 0.0).any():
