@@ -60,7 +60,7 @@ def soft(**options: Any) -> ct.SoftBody:
 
 def held_springs() -> ct.Springs:
     body = ct.Springs(tets(), name="springs")
-    body.pin([0, 1])
+    body.pin([6, 7])
     return body
 
 
