@@ -510,7 +510,7 @@ FILMS: dict[str, dict[str, float]] = {
     "rope-bridge": {"seconds": 3.0, "fps": 10.0},
     "net": {"seconds": 2.4, "fps": 12.0},
     "jello-lattice": {"seconds": 2.4, "fps": 12.0},
-    "hair": {"seconds": 3.0, "fps": 10.0},
+    "hair": {"seconds": 2.0, "fps": 5.0},
     "methods": {"seconds": 2.4, "fps": 10.0},
 }
 """The part of every shipped scene that its film shows."""
