@@ -503,6 +503,8 @@ FILMS: dict[str, dict[str, float]] = {
     "crumple": {"seconds": 2.6, "fps": 8.0},
     "cloth-stack": {"seconds": 0.8, "fps": 12.5, "faster": 0.5},
     "rolling-cloth": {"seconds": 1.6, "fps": 10.0},
+    "knot": {"seconds": 1.6, "fps": 10.0},
+    "sleeve": {"seconds": 1.6, "fps": 10.0},
 }
 """The part of every shipped scene that its film shows."""
 STILLS = {
