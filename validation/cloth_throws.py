@@ -1,8 +1,9 @@
 """Cloth in contact at length: random throws, and handkerchiefs in a drum; nothing may pierce anything after any step.
 
-`python -m validation.cloth_throws throws 0 1000` throws one to three sheets with the seeds 0 to 999 at each other and at a
-collider (30 steps each); `drum 60` tumbles 20 handkerchiefs in a spinning drum for 60 s; `ccd 100000` compares the times
-of impact of 100,000 pairs of each kind with those of `ipctk`. Each prints what it found and fails if anything passed.
+`python -m validation.cloth_throws throws 0 1000` throws one to three sheets with the seeds 0 to 999 at each other and
+at a collider (30 steps each); `drum 60` tumbles 20 handkerchiefs in a spinning drum for 60 s; `ccd 100000` compares the
+times of impact of 100,000 pairs of each kind with those of `ipctk`. Each prints what it found, and fails if anything
+passed.
 """
 
 from __future__ import annotations
