@@ -512,6 +512,8 @@ FILMS: dict[str, dict[str, float]] = {
     "jello-lattice": {"seconds": 2.4, "fps": 12.0},
     "hair": {"seconds": 2.0, "fps": 5.0},
     "methods": {"seconds": 2.4, "fps": 10.0},
+    "knot": {"seconds": 1.6, "fps": 10.0},
+    "sleeve": {"seconds": 1.6, "fps": 10.0},
 }
 """The part of every shipped scene that its film shows."""
 STILLS = {
