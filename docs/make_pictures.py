@@ -474,6 +474,9 @@ FILMS: dict[str, dict[str, float]] = {
     "newton-cradle": {"seconds": 4.0},
     "stairs": {"seconds": 2.8, "fps": 10.0},
     "tori-pile": {"seconds": 1.6, "fps": 12.0},
+    "slicing": {"seconds": 2.8, "fps": 10.0},
+    "slab": {"seconds": 1.2, "fps": 10.0},
+    "hinged-cube": {"seconds": 3.0, "fps": 10.0},
     "plates": {"seconds": 2.6, "fps": 10.0},
     "squeezed-torus": {"seconds": 3.0, "fps": 10.0},
     "ring-pile": {"seconds": 2.0, "fps": 10.0},
@@ -504,6 +507,11 @@ FILMS: dict[str, dict[str, float]] = {
     "crumple": {"seconds": 2.6, "fps": 8.0},
     "cloth-stack": {"seconds": 0.8, "fps": 12.5, "faster": 0.5},
     "rolling-cloth": {"seconds": 1.6, "fps": 10.0},
+    "rope-bridge": {"seconds": 3.0, "fps": 10.0},
+    "net": {"seconds": 2.4, "fps": 12.0},
+    "jello-lattice": {"seconds": 2.4, "fps": 12.0},
+    "hair": {"seconds": 3.0, "fps": 10.0},
+    "methods": {"seconds": 2.4, "fps": 10.0},
 }
 """The part of every shipped scene that its film shows."""
 STILLS = {
@@ -520,6 +528,7 @@ STILLS = {
     "muscle": 0.9,
     "plates": 0.65,
     "rolling": 0.7,
+    "slicing": 0.9,
     "smoke-sphere": 0.9,
     "skirt": 0.85,
     "split-block": 0.3,

@@ -20,6 +20,10 @@ WALKED = sorted(label for label, subject in SUBJECTS.items() if subject.paramete
 REFUSED_EXAMPLES = {
     "AutoSolver",
     "BlockMatrix.assemble",
+    "Cloth.settle",
+    "Fabric.energy",
+    "Fabric.stress",
+    "Fabric.tangent",
     "MeshAnimation.read",
     "MeshShape.bounds",
     "PMultigrid.solve",

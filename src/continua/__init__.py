@@ -25,6 +25,7 @@ from continua.errors import (
 if TYPE_CHECKING:
     from continua import mesh, sdf
     from continua.contact_solver import Contact
+    from continua.cutting import CutSurface
     from continua.deformable import (
         EnergyMomentum,
         Explicit,
@@ -68,7 +69,7 @@ if TYPE_CHECKING:
     from continua.numerics import get_threads, set_threads
     from continua.rigid import RigidBody, RigidInstances, joints
     from continua.scene import Scene, load_scene
-    from continua.shells import Bending, Cloth, Pattern, SheetMesh, Shell, Springs, sew
+    from continua.shells import Bending, Cloth, ClothSprings, Pattern, SheetMesh, Shell, sew
     from continua.solids import Plasticity, SoftBody
     from continua.sph import (
         DFSPH,
@@ -120,6 +121,7 @@ _LAZY_EXPORTS = {
         "Box",
         "Capsule",
         "Cloth",
+        "ClothSprings",
         "Cylinder",
         "Gear",
         "MeshShape",
@@ -127,6 +129,7 @@ _LAZY_EXPORTS = {
         "Sphere",
     ),
     "continua.linalg": ("PCG", "Direct", "MergedPCG", "Multigrid", "PMultigrid"),
+    "continua.cutting": ("CutSurface",),
     "continua.materials": (
         "Corotated",
         "CustomLaw",
@@ -146,8 +149,9 @@ _LAZY_EXPORTS = {
     "continua.numerics": ("get_threads", "set_threads"),
     "continua.rigid": ("RigidBody", "RigidInstances", "joints"),
     "continua.scene": ("Scene", "load_scene"),
-    "continua.shells": ("Bending", "Cloth", "Pattern", "SheetMesh", "Shell", "Springs", "sew"),
+    "continua.shells": ("Bending", "Cloth", "ClothSprings", "Pattern", "SheetMesh", "Shell", "sew"),
     "continua.solids": ("Plasticity", "SoftBody"),
+    "continua.springs": ("PositionBased", "Springs"),
     "continua.sph": (
         "DFSPH",
         "IISPH",
@@ -181,11 +185,13 @@ __all__ = [
     "Box",
     "Capsule",
     "Cloth",
+    "ClothSprings",
     "Contact",
     "ContactForces",
     "ContinuaError",
     "Corotated",
     "CustomLaw",
+    "CutSurface",
     "Cylinder",
     "DensityMap",
     "Direct",
@@ -225,6 +231,7 @@ __all__ = [
     "Plane",
     "Plasticity",
     "Polygon",
+    "PositionBased",
     "QuadMesh",
     "RigidBody",
     "RigidInstances",

@@ -12,7 +12,14 @@ def hanging(model="membrane", **options):
     mesh = ct.mesh.surfaces.sheet((0.6, 0.6), (10, 11))
     law = ct.StVenantKirchhoff(young=2e4, poisson=0.0, density=300.0)
     cloth = ct.Cloth(
-        mesh, law, thickness=1e-3, name="sheet", inextensible="area", damping=(0.5, 0.001), model=model, **options
+        mesh,
+        law,
+        thickness=1e-3,
+        name="sheet",
+        inextensible="area",
+        damping=(0.5, 0.001),
+        model=model,
+        **options,
     )
     cloth.pin(lambda x: x[:, 2] < -0.299)
     return cloth

@@ -7,6 +7,7 @@ import continua as ct
 from continua.deformable.elements import AssembledSystem
 from continua.environment import Environment
 from continua.linalg import BlockMatrix
+from continua.mesh import surfaces
 from tests.shells.sheets import rectangle
 
 
@@ -178,3 +179,23 @@ def test_mass_is_density_times_thickness_times_area():
     for mass in ("lumped", "consistent"):
         cloth = ct.Cloth(mesh, ct.StVenantKirchhoff(density=250.0), thickness=2e-3, mass=mass)
         assert cloth.mass_total == pytest.approx(250.0 * 2e-3 * 3.0, rel=1e-12)
+
+
+def test_bending_stiffness_is_exact_at_the_rest_angles():
+    """Without a moment the second derivative of the angle does no work, also on a folded rest shape."""
+    mesh = surfaces.sphere(0.5, 1)
+    cloth = ct.Cloth(
+        mesh, ct.StVenantKirchhoff(young=0.0, density=300.0), thickness=1e-3, bending=ct.Bending(0.02)
+    )
+    elements, x = cloth._elements, mesh.points.copy()
+    _, stiffness = forces_and_stiffness(elements, x)
+    numerical = np.zeros_like(stiffness)
+    h = 1e-5
+    for dof in range(0, x.size, 5):
+        forces = []
+        for sign in (1.0, -1.0):
+            moved = x.copy()
+            moved.ravel()[dof] += sign * h
+            forces.append(forces_and_stiffness(elements, moved)[0].ravel())
+        numerical[:, dof] = -(forces[0] - forces[1]) / (2.0 * h)
+        assert np.abs(numerical[:, dof] - stiffness[:, dof]).max() < 1e-6 * np.abs(stiffness).max()

@@ -16,7 +16,7 @@ def sheet(cells=(6, 5), size=(1.2, 1.0)):
 
 @pytest.mark.parametrize("stencil", ["hinges", "sixteen"])
 def test_force_and_tangent_are_derivatives(stencil):
-    cloth = ct.Cloth(sheet(), LAW, thickness=1e-3, model=ct.Springs(stencil, bend=0.3))
+    cloth = ct.Cloth(sheet(), LAW, thickness=1e-3, model=ct.ClothSprings(stencil, bend=0.3))
     elements, rng = cloth._elements, np.random.default_rng(0)
     x = 1.3 * elements.rest_positions + 0.02 * rng.standard_normal(elements.rest_positions.shape)
     force, stiffness = forces_and_stiffness(elements, x)
@@ -45,7 +45,7 @@ def test_force_and_tangent_are_derivatives(stencil):
 def test_matrix_of_160_by_160_nodes():
     """3,865,140 non-zeros with the diagonal; rows have 18 to 48 without it, 47.3 on average (Weber 2015)."""
     mesh = sheet((159, 159), (1.6, 1.6))
-    cloth = ct.Cloth(mesh, LAW, thickness=1e-3, model=ct.Springs("sixteen"))
+    cloth = ct.Cloth(mesh, LAW, thickness=1e-3, model=ct.ClothSprings("sixteen"))
     pattern = cloth._elements.pattern
     assert 9 * pattern.block_count == 3_865_140
     assert 3 * cloth.node_count == 76_800
@@ -65,7 +65,7 @@ def test_springs_of_hinges_are_edges_and_opposite_corners():
 def test_stretch_of_a_sheet_is_that_of_its_young_modulus():
     """Pulled along x, with Poisson's ratio 1/3: that of springs whose stiffness is that of the areas (Van Gelder)."""
     mesh = ct.mesh.surfaces.sheet((1.0, np.sqrt(0.75)), (20, 20))
-    cloth = ct.Cloth(mesh, LAW, thickness=1e-3, model=ct.Springs(bend=0.0))
+    cloth = ct.Cloth(mesh, LAW, thickness=1e-3, model=ct.ClothSprings(bend=0.0))
     cloth.lock("left", "x")
     cloth.lock("all", "y")
     cloth.lock([int(np.argmin(np.linalg.norm(mesh.points - [-0.5, 0, 0], axis=1)))], "z")
@@ -80,7 +80,7 @@ def test_stretch_of_a_sheet_is_that_of_its_young_modulus():
 def test_energy_of_sixteen_neighbours_is_that_of_a_plain_loop():
     nx, ny, k = 7, 5, 40.0
     mesh = sheet((nx - 1, ny - 1), (0.6, 0.4))
-    cloth = ct.Cloth(mesh, LAW, thickness=1e-3, model=ct.Springs("sixteen", stretch=k, bend=0.2))
+    cloth = ct.Cloth(mesh, LAW, thickness=1e-3, model=ct.ClothSprings("sixteen", stretch=k, bend=0.2))
     rest, rng = mesh.points.reshape(nx, ny, 3), np.random.default_rng(2)
     x = rest + 0.05 * rng.standard_normal(rest.shape)
     energy = 0.0
@@ -130,10 +130,10 @@ bodies:
 
 def test_what_is_refused():
     with pytest.raises(ct.InputError, match="regular grid"):
-        ct.Cloth(ct.mesh.surfaces.sphere(0.5, 3), LAW, thickness=1e-3, model=ct.Springs("sixteen"))
+        ct.Cloth(ct.mesh.surfaces.sphere(0.5, 3), LAW, thickness=1e-3, model=ct.ClothSprings("sixteen"))
     with pytest.raises(ct.InputError, match="the model of cloth"):
         ct.Cloth(sheet(), LAW, thickness=1e-3, model="sprung")
     with pytest.raises(ct.InputError, match="stencil"):
-        ct.Springs("twelve")
+        ct.ClothSprings("twelve")
     with pytest.raises(ct.InputError, match="greater than 0"):
-        ct.Springs(stretch=-1.0)
+        ct.ClothSprings(stretch=-1.0)

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from continua.collision import ColliderSet
 from continua.contact_solver.constraint_rows import ConstraintRows
@@ -43,6 +44,8 @@ class ContactSurface(ShortRepr):
         thickness: Thickness of the matter around a two-sided surface [m], half of it on either side.
         pieces: The piece to which each triangle belongs, numbered from 0, shape [k]; None is one piece. Pieces share
             no nodes, and touch each other like separate bodies.
+        edges: Edges of a body without triangles, such as a rope, shape [e, 2]; None uses those of the triangles.
+        vertices: Nodes of such a body that touch others, shape [s]; None uses those of triangles and edges.
     """
 
     rest: NDArray[np.float64]
@@ -50,6 +53,8 @@ class ContactSurface(ShortRepr):
     two_sided: bool = False
     thickness: float = 0.0
     pieces: NDArray[np.int32] | None = None
+    edges: NDArray[np.int32] | None = None
+    vertices: NDArray[np.int32] | None = None
 
     @property
     def piece_count(self) -> int:
@@ -135,6 +140,7 @@ class StaticProblem(ShortRepr):
         commit: Takes the positions [m] and the contact forces [N] of the equilibrium, shape [n, 3] each, and sets the
             velocities to zero.
         contact_positions: Returns where the nodes touch others when the body is at x [n, 3] [m].
+        pressures: `deformable.incompressible.StaticPressures` of an incompressible body, or None.
     """
 
     potential: StaticPotential
@@ -143,6 +149,7 @@ class StaticProblem(ShortRepr):
     start: NDArray[np.float64]
     commit: Callable[[NDArray[np.float64], NDArray[np.float64]], None]
     contact_positions: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+    pressures: Any = None
 
 
 class ContactBody(Protocol):
@@ -162,7 +169,11 @@ class ContactBody(Protocol):
 
     @property
     def positions(self) -> NDArray[np.float64]:
-        """Node positions [m], shape [n, 3]; only read."""
+        """Positions of the nodes, or of the points that touch others [m], shape [n, 3] or [p, 3]; only read."""
+
+    @property
+    def carriers(self) -> sparse.csr_array | None:
+        """The matrix from nodes to the points that touch others, shape [p, n]; None where these are the nodes."""
 
     @property
     def velocities(self) -> NDArray[np.float64]:
@@ -178,6 +189,17 @@ class ContactBody(Protocol):
     @property
     def surface(self) -> ContactSurface:
         """The surface with which it touches other bodies."""
+
+    @property
+    def node_masses(self) -> NDArray[np.float64]:
+        """Masses of the nodes [kg], shape [n]."""
+
+    def correct_motion(self, moved: NDArray[np.float64], velocity: NDArray[np.float64]) -> None:
+        """Move the nodes by [m] and add to their velocities [m/s], shape [n, 3] each, after a substep.
+
+        Contact calls it where a solve could not keep surfaces apart. A body without this method is not corrected;
+        others are kept from passing through it.
+        """
 
     def begin_step(self, dt: float) -> BodyStep:
         """Begin a step of `dt` [s]."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any, Self
 
@@ -75,6 +75,9 @@ class Fabric(Law):
     thickness: float = 5e-4
     limit: float = inf
     stiffening: float = 100.0
+    young: float = field(init=False, repr=False, default=0.0)  # these follow from the others
+    poisson: float = field(init=False, repr=False, default=0.0)
+    density: float = field(init=False, repr=False, default=0.0)
 
     is_rotation_invariant = True
 

@@ -93,10 +93,12 @@ def mesh_outline(
     angle = number(min_angle, "min_angle", low=0.0, high=LARGEST_ANGLE, unit="degrees")
     loops = [plane_points(outline, "the outline", 3)]
     loops += [
-        plane_points(hole, f"hole {i}", 3) for i, hole in enumerate(sequence(holes, "the holes of an outline"))
+        plane_points(hole, f"hole {i}", 3)
+        for i, hole in enumerate(sequence(holes, "the holes of an outline"))
     ]
     inner = [
-        plane_points(line, f"line {i}", 2) for i, line in enumerate(sequence(lines, "the lines in an outline"))
+        plane_points(line, f"line {i}", 2)
+        for i, line in enumerate(sequence(lines, "the lines in an outline"))
     ]
     if size is not None and not callable(size):
         size = number(size, "the size of triangles", above=0.0, unit="m")

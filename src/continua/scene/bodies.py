@@ -15,6 +15,7 @@ from continua.scene.liquids import Liquid
 from continua.scene.rigid import RigidBody
 from continua.scene.shell import Shell
 from continua.scene.soft_bodies import SoftBody
+from continua.scene.springs import PositionBased, Springs
 from continua.scene.types import by_type
 
 __all__ = ["Body", "body_union"]
@@ -58,6 +59,24 @@ _KINDS = (
         describe="continua.scene.build_rigid:describe_rigid",
         template="continua.scene.templates:rigid_body",
         shapes=("box", "sphere", "cylinder", "torus", "parametric"),
+    ),
+    BodyKind(
+        tag="springs",
+        model=Springs,
+        label="Springs",
+        build="continua.scene.build_springs:build_springs",
+        describe="continua.scene.build_springs:describe_springs",
+        template="continua.scene.templates:springs",
+        shapes=("lattice", "sheet", "rope"),
+    ),
+    BodyKind(
+        tag="position_based",
+        model=PositionBased,
+        label="Position-based body",
+        build="continua.scene.build_springs:build_position_based",
+        describe="continua.scene.build_springs:describe_springs",
+        template="continua.scene.templates:position_based",
+        shapes=("lattice", "sheet", "rope"),
     ),
     BodyKind(
         tag="fluid",

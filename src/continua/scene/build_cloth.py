@@ -12,7 +12,7 @@ from continua.scene import cloth, shell
 from continua.scene.build_environment import rgb
 from continua.scene.build_mesh import build_surface
 from continua.scene.build_soft import (
-    attach_actions,
+    attach_conditions,
     build_integrator,
     build_law,
     build_paint,
@@ -70,7 +70,7 @@ def build_cloth(scene: Scene, number: int) -> shells.Cloth:
             surface,
             law,
             thickness=spec.thickness,
-            model=shells.Springs(**spec.springs.model_dump()) if spec.model == "springs" else "membrane",
+            model=shells.ClothSprings(**spec.springs.model_dump()) if spec.model == "springs" else "membrane",
             inextensible=spec.inextensible,
             bending=shells.Bending(**bending.model_dump()),
             warp=spec.warp,
@@ -91,7 +91,7 @@ def build_cloth(scene: Scene, number: int) -> shells.Cloth:
     if spec.inflate is not None:
         with scene.at("bodies", number, "inflate"):
             body.inflate(spec.inflate.pressure, gas=spec.inflate.gas)
-    attach_actions(scene, number, body.mesh, body)
+    attach_conditions(scene, number, body.mesh, body)
     if spec.initial is not None:
         with scene.at("bodies", number, "initial"):
             body.set_velocity(spec.initial.velocity, spec.initial.angular_velocity)

@@ -16,6 +16,7 @@ import continua.mesh as meshes
 from continua import sdf, shells
 from continua.errors import InputError
 from continua.mesh.repair import check_not_flat
+from continua.mesh.transform import apply_transform
 from continua.numerics.kernel_cache import cache_root
 from continua.numerics.progress import report_progress
 from continua.numerics.rotations import rotation_matrix
@@ -30,6 +31,7 @@ __all__ = [
     "build_shape",
     "build_surface",
     "parametric_surface",
+    "placed_points",
     "placement",
     "transformed_mesh",
     "turn_vector",
@@ -305,3 +307,11 @@ def transformed_mesh(scene: Scene, number: int, spec: Any) -> tuple[meshes.Volum
     with scene.at("bodies", number, "transform"):
         where = _mesh_placement(spec.transform, mesh.points, scene)
         return mesh if spec.transform is None else mesh.transformed(**where._asdict()), where
+
+
+def placed_points(transform: Any, points: NDArray[np.float64], scene: Scene) -> NDArray[np.float64]:
+    """Return points [n, 3] moved, turned and scaled as a transform says."""
+    if transform is None:
+        return points
+    scale, rotate, translate = _mesh_placement(transform, points, scene)
+    return apply_transform(points, translate, rotate, scale)[0]

@@ -26,7 +26,7 @@ from continua.solids.elements.lagrange import quadratic_node_count
 from continua.voxels import Voxels, read_voxels
 
 __all__ = [
-    "attach_actions",
+    "attach_conditions",
     "build_integrator",
     "build_law",
     "build_mesh",
@@ -91,7 +91,7 @@ def build_soft(scene: Scene, number: int) -> solids.SoftBody:
             incompressible=spec.incompressible,
             volume_recovery_time=spec.volume_recovery_time,
         )
-    attach_actions(scene, number, mesh, body)
+    attach_conditions(scene, number, mesh, body)
     if spec.initial is not None:
         with scene.at("bodies", number, "initial"):
             body.set_velocity(spec.initial.velocity, spec.initial.angular_velocity)
@@ -170,7 +170,7 @@ def build_part(
         return chosen, with_constants(material, changes)
 
 
-def attach_actions(
+def attach_conditions(
     scene: Scene, number: int, mesh: meshes.VolumeMesh, body: deformable.DeformableBody
 ) -> None:
     """Pin, drive, lock, load and pull a deformable body as the scene says."""
@@ -204,11 +204,11 @@ def attach_actions(
 def _area_and_volume_loads(
     scene: Scene, number: int, mesh: meshes.VolumeMesh, body: deformable.DeformableBody
 ) -> None:
-    """Press and load as the scene says."""
+    """Press and load as the scene says; springs have no such loads."""
     spec = scene.bodies[number]
     for kind in ("press", "load_faces", "load_volume"):
         volume = kind == "load_volume"
-        for index, load in enumerate(getattr(spec, kind)):
+        for index, load in enumerate(getattr(spec, kind, ())):
             key = ("bodies", number, kind, index)
             centers = mesh.points[mesh.cells].mean(axis=1) if volume else body.face_centers
             where = select_parts(

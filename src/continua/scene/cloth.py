@@ -35,6 +35,7 @@ from continua.scene.types import (
 __all__ = [
     "Bending",
     "Cloth",
+    "ClothSprings",
     "Fabric",
     "Inflation",
     "Sheet",
@@ -46,7 +47,6 @@ __all__ = [
     "SheetRectangle",
     "SheetSphere",
     "SheetTube",
-    "Springs",
 ]
 
 
@@ -224,7 +224,7 @@ class Bending(Model):
     hardening: Number = option("Increase of the yield curvature per plastic curvature.", 0.0, ge=0, le=1e6)
 
 
-class Springs(Model):
+class ClothSprings(Model):
     """Springs between the nodes instead of triangles with a material law."""
 
     stencil: Literal["hinges", "sixteen"] = option(
@@ -280,7 +280,7 @@ class Cloth(Model):
         "Triangles with the material law and `bending`, or springs between the nodes, of Young's modulus.",
         "membrane",
     )
-    springs: Springs = option("Options of the model `springs`.", Springs())
+    springs: ClothSprings = option("Options of the model `springs`.", ClothSprings())
     inextensible: Literal["area"] | None = option(
         "`area` keeps the area around every node; the sheet then still shears. By default it stretches.", None
     )

@@ -13,10 +13,12 @@ __all__ = [
     "cloth",
     "fluid",
     "liquid",
+    "position_based",
     "rigid_body",
     "shell",
     "smoke",
     "soft_body",
+    "springs",
     "wind_tunnel",
 ]
 
@@ -165,6 +167,39 @@ def rigid_body(shape: str, name: str, position: Sequence[float], ground: float) 
         "name": name,
         "shape": _RIGID[shape],
         "transform": {"translate": list(position)},
+    }
+
+
+def _network(shape: str) -> dict[str, Any]:
+    """Return a network of springs of about 1 m."""
+    if shape == "rope":
+        return {"type": "line", "start": [-0.5, 0.0, 0.0], "end": [0.5, 0.0, 0.0], "springs": 20}
+    if shape == "sheet":
+        return {"type": "sheet", "size": [1.0, 1.0], "cells": [16, 16]}
+    return {"type": "lattice", "size": [1.0, 1.0, 1.0], "cells": [3, 3, 3]}
+
+
+def springs(shape: str, name: str, position: Sequence[float], ground: float) -> dict[str, Any]:
+    """Return a mass-spring body."""
+    return {
+        "type": "springs",
+        "name": name,
+        "network": _network(shape),
+        "transform": {"translate": list(position)},
+        "mass": 1.0,
+        "stiffness": 500.0,
+        "spring_damping": 2.0,
+    }
+
+
+def position_based(shape: str, name: str, position: Sequence[float], ground: float) -> dict[str, Any]:
+    """Return a position-based body."""
+    return {
+        "type": "position_based",
+        "name": name,
+        "network": _network(shape),
+        "transform": {"translate": list(position)},
+        "mass": 1.0,
     }
 
 

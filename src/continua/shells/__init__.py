@@ -7,6 +7,16 @@ from continua.shells.inflation import Inflation
 from continua.shells.patterns import Pattern, sew
 from continua.shells.sheet_mesh import SheetMesh
 from continua.shells.shell import Shell
-from continua.shells.springs import Springs
+from continua.shells.springs import ClothSprings
 
-__all__ = ["CLOTH_FIELDS", "Bending", "Cloth", "Inflation", "Pattern", "SheetMesh", "Shell", "Springs", "sew"]
+__all__ = [
+    "CLOTH_FIELDS",
+    "Bending",
+    "Cloth",
+    "ClothSprings",
+    "Inflation",
+    "Pattern",
+    "SheetMesh",
+    "Shell",
+    "sew",
+]

@@ -35,7 +35,7 @@ from continua.shells.fields import cloth_field, lazy_fields, vtk_stress
 from continua.shells.inflation import Inflation
 from continua.shells.membrane import ReferenceNormals
 from continua.shells.sheet_mesh import SheetMesh
-from continua.shells.springs import SpringElements, Springs
+from continua.shells.springs import ClothSprings, SpringElements
 from continua.validation import array, choice, function, instance_of, instances_of, number, numbers, shortened
 
 __all__ = ["Cloth"]
@@ -52,7 +52,7 @@ class Cloth(DeformableBody):
         mesh: The sheet at rest, an open or closed surface.
         material: The law in the plane, under plane stress, and its constants; `density` is per volume.
         thickness: Thickness [m]. Layers in contact keep this distance.
-        model: "membrane": triangles with the material law, and bending. "springs", or `Springs()` with other options: springs
+        model: "membrane": triangles with the material law, and bending. "springs", or `ClothSprings()` with other options: springs
             between the nodes, which take their stiffness from Young's modulus and have no Poisson's ratio of their own.
         inextensible: "area" keeps the area around every node, by pressures in the plane (Irving 2007, chapter 4); the
             sheet then still shears.
@@ -85,7 +85,7 @@ class Cloth(DeformableBody):
         material: Law | None = None,
         *,
         thickness: float | None = None,
-        model: str | Springs = "membrane",
+        model: str | ClothSprings = "membrane",
         inextensible: str | None = None,
         bending: Bending | None = None,
         warp: ArrayLike | None = None,
@@ -274,11 +274,13 @@ class Cloth(DeformableBody):
         )
 
 
-def _checked_model(model: str | Springs) -> Springs | None:
+def _checked_model(model: str | ClothSprings) -> ClothSprings | None:
     """Return the springs of a model, or None for triangles."""
-    if isinstance(model, Springs):
+    if isinstance(model, ClothSprings):
         return model
-    return Springs() if choice(model, "the model of cloth", ("membrane", "springs")) == "springs" else None
+    return (
+        ClothSprings() if choice(model, "the model of cloth", ("membrane", "springs")) == "springs" else None
+    )
 
 
 def _checked_law(material: Law | None, name: str) -> Law:

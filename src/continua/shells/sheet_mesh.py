@@ -13,7 +13,7 @@ from continua.errors import InputError
 from continua.mesh import SurfaceMesh, VolumeMesh
 from continua.mesh.checks import read_only, some
 from continua.mesh.structured import checked_lengths
-from continua.validation import array
+from continua.validation import array, instance_of
 
 __all__ = ["SheetMesh"]
 
@@ -63,6 +63,7 @@ class SheetMesh(VolumeMesh):
     @classmethod
     def from_surface(cls, surface: SurfaceMesh, thickness: float) -> Self:
         """Return the sheet of a surface; triangles without area and edges of three triangles are refused."""
+        instance_of(surface, SurfaceMesh, "the surface of a sheet")
         return cls(surface.points, surface.triangles, None, surface.notes, thickness)
 
     def child_mesh(self, points: NDArray, cells: NDArray, parents: NDArray[np.int32]) -> Self:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from continua.errors import InputError
 from continua.linalg import BlockPattern
-from continua.shells import assembly_kernels, shell_kernels
+from continua.shells import shell_kernels
 from continua.shells.sheet_mesh import SheetMesh
 
 __all__ = ["ShellBending", "bent_pairs"]

@@ -17,7 +17,7 @@ from continua.shells.membrane import Membrane
 from continua.shells.sheet_mesh import SheetMesh
 from continua.validation import choice, number
 
-__all__ = ["SpringElements", "Springs"]
+__all__ = ["ClothSprings", "SpringElements"]
 
 PARALLEL_FROM = 5000
 
@@ -26,7 +26,7 @@ SIXTEEN = ((1, 0), (0, 1), (1, 1), (1, -1), (2, 0), (0, 2), (2, 2), (2, -2))
 
 
 @dataclass(frozen=True)
-class Springs:
+class ClothSprings:
     """Springs along the edges of cloth, and longer ones that resist bending.
 
     Attributes:
@@ -93,7 +93,7 @@ class SpringElements(ClothElements):
         stiffness: k [N/m].
     """
 
-    def __init__(self, mesh: SheetMesh, options: Springs) -> None:
+    def __init__(self, mesh: SheetMesh, options: ClothSprings) -> None:
         self._mesh, self._options = mesh, options
         self.elements = mesh.cells
         self.rest_positions = self.rest_coefficients = mesh.points

@@ -73,6 +73,8 @@ class RigidSurfaces:
             CollisionSurface(
                 a.surface.rest,
                 a.surface.triangles,
+                a.surface.edges,
+                a.surface.vertices,
                 radius=a.radius,
                 name=a.name,
                 two_sided=a.surface.two_sided,
