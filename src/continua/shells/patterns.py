@@ -16,6 +16,7 @@ from continua.mesh.outline_mesh import OutlineMesh, mesh_outline, plane_points
 from continua.mesh.transform import apply_transform
 from continua.shells.sheet_mesh import SheetMesh
 from continua.validation import (
+    array,
     flag,
     instance_of,
     mapping,
@@ -73,8 +74,9 @@ class Pattern:
         vector3(self.translate, "the displacement of a pattern")
         mapping(self.sides, "the sides of a pattern")
 
-    def placed(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def placed(self, points: ArrayLike) -> NDArray[np.float64]:
         """Return where points [n, 2] of the pattern are in space at the start [m], shape [n, 3]."""
+        points = array(points, "points of a pattern", (None, 2))
         if self.wrap is None:
             flat = np.column_stack([points, np.zeros(len(points))])
         else:
