@@ -11,7 +11,7 @@ from continua.scene import shell
 from continua.scene.build_cloth import as_sheet, cloth_sheet, estimate_sheet
 from continua.scene.build_environment import rgb
 from continua.scene.build_selection import select
-from continua.scene.build_soft import attach_actions, build_integrator, build_law, build_paint, build_part
+from continua.scene.build_soft import attach_conditions, build_integrator, build_law, build_paint, build_part
 from continua.scene.models import Scene
 from continua.scene.solvers import build_solver
 
@@ -53,7 +53,7 @@ def build_shell(scene: Scene, number: int) -> shells.Shell:
             color=None if spec.color is None else rgb(spec.color),
             paint=None if spec.paint is None else build_paint(spec.paint, scene),
         )
-    attach_actions(scene, number, body.mesh, body)
+    attach_conditions(scene, number, body.mesh, body)
     if spec.initial is not None:
         with scene.at("bodies", number, "initial"):
             body.set_velocity(spec.initial.velocity, spec.initial.angular_velocity)
