@@ -468,6 +468,9 @@ SPECIAL |= {  # cloth has the methods of deformable bodies
     for key, value in SPECIAL.items()
     if key.startswith("SoftBody.") and key.replace("SoftBody", "Cloth") not in SPECIAL
 }
+SPECIAL |= {  # and a shell those of cloth
+    key.replace("Cloth", "Shell"): value for key, value in SPECIAL.items() if key.startswith("Cloth.")
+}
 
 
 class Odd:

@@ -96,6 +96,7 @@ def test_scenes_are_grouped_by_the_kinds_of_their_bodies():
                 else "Cloth" if types & {"cloth", "shell"}
                 else "Springs" if types & {"springs", "position_based"}
                 else "Soft bodies" if "soft" in types
+                else "Cloth" if types & {"cloth", "shell"}
                 else "Rigid bodies"
             )  # fmt: skip
             assert kind.startswith(expected), name

@@ -32,6 +32,7 @@ REFUSED_EXAMPLES = {
     "RigidInstances.pose_at",
     "SoftBody.apply_topology_change",
     "SoftBody.set_plasticity",
+    "Shell.settle",
     "SoftBody.settle",
     "SurfaceMesh.textured",
     "Texture.from_bytes",

@@ -1,5 +1,7 @@
 """Meshes of outlines: angles, areas, the Delaunay property, and what is refused."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -30,7 +32,7 @@ def polygon_area(loop):
 
 def is_constrained_delaunay(mesh):
     """Whether no triangle's circle holds the far corner of a neighbour across an edge that is no segment."""
-    fixed = {tuple(sorted(pair)) for side in (*mesh.sides, *mesh.lines) for pair in zip(side[:-1], side[1:])}
+    fixed = {tuple(sorted(pair)) for side in (*mesh.sides, *mesh.lines) for pair in pairwise(side)}
     owner = {}
     for t, nodes in enumerate(mesh.triangles):
         for i in range(3):
@@ -85,7 +87,7 @@ def test_sides_and_lines_are_kept_exactly():
         assert np.abs(mesh.points[nodes] - a - t[:, None] * (b - a)).max() < 1e-15
     edges = {tuple(sorted((t[i], t[i - 1]))) for t in mesh.triangles for i in range(3)}
     (nodes,) = mesh.lines
-    assert all(tuple(sorted(pair)) in edges for pair in zip(nodes[:-1], nodes[1:]))
+    assert all(tuple(sorted(pair)) in edges for pair in pairwise(nodes))
     assert (mesh.points[nodes[0]] == line[0]).all()
     assert (mesh.points[nodes[-1]] == line[-1]).all()
     assert is_constrained_delaunay(mesh)

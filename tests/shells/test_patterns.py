@@ -161,7 +161,10 @@ bodies:
       type: patterns
       size: 0.1
       patterns:
-        - {name: front, outline: &o [[0, 0], [0.4, 0], [0.4, 0.4], [0, 0.4]], sides: &s {a: [1, 2, 3]}, translate: [0, 0, 0.1]}
+        - name: front
+          outline: &o [[0, 0], [0.4, 0], [0.4, 0.4], [0, 0.4]]
+          sides: &s {a: [1, 2, 3]}
+          translate: [0, 0, 0.1]
         - {name: back, outline: *o, sides: *s}
       seams: [[front.a, back.a]]
 """

@@ -5,6 +5,7 @@ import pytest
 
 import continua as ct
 from continua.mesh.outline_mesh import mesh_outline
+from continua.scene import parse_scene
 from continua.shells.shell_bending import _find_hinges, angle_stiffness
 from tests.shells.test_cloth_forces import forces_and_stiffness, numerical_force
 
@@ -238,3 +239,31 @@ def test_what_is_refused():
     triangles[0] = triangles[0][::-1]
     with pytest.raises(ct.InputError, match="opposite orientations"):
         ct.Shell(ct.SheetMesh(np.column_stack([points, 0 * points[:, 0]]), triangles), thickness=1e-3)
+
+
+def test_scene_of_a_shell():
+    """A plate that is clamped at one end, in a scene, sinks like the beam that it is."""
+    world = parse_scene(
+        """
+gravity: [0, -9.81, 0]
+bodies:
+  - type: shell
+    name: plate
+    mesh: {type: sheet, size: [1.0, 0.2], cells: [24, 6]}
+    material: {type: st_venant_kirchhoff, young: 1.0e10, poisson: 0.0, density: 1000}
+    thickness: 0.01
+    clamped: left
+    parts: [{where: right, density: 1000}]
+"""
+    ).build()
+    world.settle(rtol=1e-7)
+    load = 1000.0 * 0.01 * 9.81
+    sag = load / (8.0 * 1e10 * 0.01**3 / 12.0)
+    plate = world["plate"]
+    assert -plate.positions[:, 1].min() == pytest.approx(sag, rel=0.02)
+    with pytest.raises(ct.InputError, match="selects no node"):
+        parse_scene(
+            "bodies:\n  - {type: shell, name: p, clamped: {type: nodes, nodes: [0]}, mesh: {type: sheet}}\n".replace(
+                "{type: nodes, nodes: [0]}", "{type: sphere, center: [9, 9, 9], radius: 1}"
+            )
+        ).build()

@@ -228,8 +228,8 @@ class ClothSprings(Model):
     """Springs between the nodes instead of triangles with a material law."""
 
     stencil: Literal["hinges", "sixteen"] = option(
-        "`hinges`: along edges, and across hinges. `sixteen`: from each node of a `sheet` of the pattern `crossed` to 16 "
-        "neighbours.",
+        "`hinges`: along edges, and across hinges. `sixteen`: from each node of a `sheet` of the pattern `crossed` "
+        "to 16 neighbours.",
         "hinges",
     )
     stretch: Number | None = option(

@@ -16,6 +16,7 @@ from continua.mesh.outline_mesh import OutlineMesh, mesh_outline, plane_points
 from continua.mesh.transform import apply_transform
 from continua.shells.sheet_mesh import SheetMesh
 from continua.validation import (
+    array,
     flag,
     instance_of,
     mapping,
@@ -43,9 +44,10 @@ class Pattern:
         outline: Corners in order [m], shape [k, 2]. Darts are notches of it, whose two sides are sewn to each other.
         holes: Outlines of holes.
         lines: Polylines inside that become edges of triangles, such as folds.
-        sides: Names of sides: the number of a side (0 goes from corner 0 to corner 1), or several that follow each other.
-        wrap: Radius [m] of the cylinder around the y axis that the pattern is wrapped around: x runs around it, from the
-            direction of z. None leaves it flat.
+        sides: Names of sides: the number of a side (0 goes from corner 0 to corner 1), or several that follow each
+            other.
+        wrap: Radius [m] of the cylinder around the y axis that the pattern is wrapped around: x runs around it, from
+            the direction of z. None leaves it flat.
         rotate: Rotation after that, a vector along the axis whose length is the angle [rad].
         translate: Displacement after that [m].
         grain: Angle of the warp from the x axis [deg].
@@ -73,8 +75,9 @@ class Pattern:
         vector3(self.translate, "the displacement of a pattern")
         mapping(self.sides, "the sides of a pattern")
 
-    def placed(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def placed(self, points: ArrayLike) -> NDArray[np.float64]:
         """Return where points [n, 2] of the pattern are in space at the start [m], shape [n, 3]."""
+        points = array(points, "points of a pattern", (None, 2))
         if self.wrap is None:
             flat = np.column_stack([points, np.zeros(len(points))])
         else:
@@ -109,7 +112,8 @@ def sew(
 
     Args:
         patterns: The pieces by name; the names become regions of the mesh.
-        seams: Pairs of sides, each "pattern.side". The sides are joined in the direction in which their ends are nearer.
+        seams: Pairs of sides, each "pattern.side". The sides are joined in the direction in which their ends are
+            nearer.
         size: Longest edge of triangles [m].
         thickness: Thickness [m].
         gather: Whether sides of different lengths may be sewn; the longer one is gathered evenly.

@@ -60,8 +60,8 @@ class ShellElements(ClothElements):
 class Shell(Cloth):
     """A stiff sheet, such as a plate, a can or a roof: it resists bending by E, nu and the thickness.
 
-    Bending follows the theory of Kirchhoff and Love for thin shells, with the full tensor of curvature: results converge
-    on every mesh, and Poisson's ratio acts. The rest shape is that of the mesh, flat or curved.
+    Bending follows the theory of Kirchhoff and Love for thin shells, with the full tensor of curvature: results
+    converge on every mesh, and Poisson's ratio acts. The rest shape is that of the mesh, flat or curved.
 
     Args:
         mesh: The sheet at rest, an open or closed surface whose triangles have the same orientation.

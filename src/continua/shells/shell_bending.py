@@ -41,8 +41,8 @@ _RCOND = 0.08
 class _Hinges(NamedTuple):
     """The hinges of a sheet and its clamped edges.
 
-    `nodes` [h, 4]: a corner, the edge, the other corner; that of a clamped edge is a fixed point, numbered from the node
-    count on. `triangles` [h, 2], -1 beyond a clamped edge. `of_triangle` [m, 3]: the hinge opposite each corner, or -1.
+    `nodes` [h, 4]: a corner, the edge, the other corner; that of a clamped edge is a fixed point, numbered from the
+    node count on. `triangles` [h, 2], -1 beyond a clamped edge. `of_triangle` [m, 3]: the hinge opposite each corner, or -1.
     `ghosts` [g, 3]: the fixed points.
     """
 
@@ -85,7 +85,8 @@ def check_oriented(mesh: SheetMesh, name: str) -> None:
     bad = int((here == there).sum())
     if bad:
         raise InputError(
-            f"shell '{name}' has {bad} edges whose two triangles have opposite orientations; turn some of its triangles, "
+            f"shell '{name}' has {bad} edges whose two triangles have opposite orientations; turn some of its "
+            "triangles, "
             "and cut a surface with one side only"
         )
 
@@ -191,9 +192,9 @@ def angle_stiffness(mesh: SheetMesh, hinges: _Hinges, law: NDArray[np.float64]) 
         Q[at] -= Q[at][:, :, corner, None] * Q[at][:, None, corner, :] / pivot[:, None, None]
         Q[at, corner, :] = 0.0
         Q[at, :, corner] = 0.0
-    row = np.repeat(np.arange(3 * m).reshape(m, 3), 3, axis=1).ravel()
-    column: NDArray[np.int64] = np.tile(np.arange(3 * m).reshape(m, 3), (1, 3)).ravel()
-    blocks = sparse.csr_array((Q.ravel(), (row, column)), shape=(3 * m, 3 * m))
+    place = np.arange(3 * m).reshape(m, 3)
+    places = np.repeat(place, 3, axis=1).ravel(), np.tile(place, (1, 3)).ravel()
+    blocks = sparse.csr_array((Q.ravel(), places), shape=(3 * m, 3 * m))
     K = (angles.T @ blocks @ angles).tocsr()
     K = (0.5 * (K + K.T)).tocsr()
     K.sort_indices()

@@ -14,8 +14,8 @@ CHUNK = 128
 def assemble(x, pattern, spring_of, stiffness, lengths, system):
     """Set A = c_mass M + c_stiffness K and rhs = M v + load - dt f, every row from the springs of its node.
 
-    A spring of stiffness k, length l and rest length l_0 along n has the tangent k (n n^T + max(0, 1 - l_0/l) (I - n n^T)),
-    without the negative part of one under compression (Choi and Ko 2002).
+    A spring of stiffness k, length l and rest length l_0 along n has the tangent
+    k (n n^T + max(0, 1 - l_0/l) (I - n n^T)), without the negative part of one under compression (Choi and Ko 2002).
 
     Args:
         x: Positions [m], shape [n, 3].

@@ -30,9 +30,9 @@ class ClothSprings:
     """Springs along the edges of cloth, and longer ones that resist bending.
 
     Attributes:
-        stencil: "hinges": a spring along each edge, and one across each hinge, between the corners that its triangles do
-            not share (Selle et al. 2009). "sixteen": springs from each node of a regular grid to 16 neighbours: 4 beside
-            it, 4 across the diagonals, and 8 at twice these distances (Choi and Ko 2002).
+        stencil: "hinges": a spring along each edge, and one across each hinge, between the corners that its triangles
+            do not share (Selle et al. 2009). "sixteen": springs from each node of a regular grid to 16 neighbours: 4
+            beside it, 4 across the diagonals, and 8 at twice these distances (Choi and Ko 2002).
         stretch: Stiffness of the short springs [N/m]; None is that of the material: E h times the area of the adjacent
             triangles over the square of the length (Van Gelder 1998).
         bend: Stiffness of the long springs, relative to the mean of the short ones.
