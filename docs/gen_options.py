@@ -97,6 +97,8 @@ def value_text(field: dict[str, Any], known: dict[str, Any]) -> str:
         return f"{len(field['prefixItems'])} {kinds.pop()}s"
     if field.get("type") == "array":
         return f"list of {value_text(field['items'], known)}"
+    if field.get("type") == "object":
+        return f"mapping from names to {value_text(field['additionalProperties'], known)}"
     kind = {"number": "number", "integer": "integer", "string": "text", "boolean": "true or false"}[
         field["type"]
     ]

@@ -7,6 +7,8 @@ docs/theory/incompressible.md.
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -50,7 +52,7 @@ class OneRing:
         self._transposed = np.zeros((len(self._pattern.indices), 3))
         self.rest_volumes = self.volumes(elements.rest_positions)
         if is_sheet:  # those of sewn patterns are at rest in their planes
-            self._element_volume[:] = mesh.volumes / mesh.thickness
+            self._element_volume[:] = mesh.volumes / cast(Any, mesh).thickness
             self.rest_volumes = self._node_volumes()
 
     def volumes(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
