@@ -13,7 +13,7 @@ BENCHMARKS = {
     "assembly": "Assembly of a corotated step: linear tets in matrix products, quadratic tets against block search.",
     "beam-step": "An implicit step of a clamped beam against MuJoCo flex and pyPBD, with the error of the tip.",
     "boundary-map": "Density maps of a tank and of a bunny against SPlisHSPlasH's.",
-    "cloth": "An implicit step of a hanging sheet against MuJoCo flex and pyPBD; iterations of multigrid over its size.",
+    "cloth": "A step of a hanging sheet against MuJoCo flex and pyPBD; iterations of multigrid over its size.",
     "cold-start": "First frame of each shipped scene with an empty kernel cache, against a warm one.",
     "contact": "Soft tori in a pile, a sheet over a bunny, rigid bodies on poles: the share of contact in a step.",
     "contact-flex": "A soft ball dropped on a floor and on a box against MuJoCo flex: time in contact and depth.",

@@ -42,8 +42,8 @@ class _Hinges(NamedTuple):
     """The hinges of a sheet and its clamped edges.
 
     `nodes` [h, 4]: a corner, the edge, the other corner; that of a clamped edge is a fixed point, numbered from the
-    node count on. `triangles` [h, 2], -1 beyond a clamped edge. `of_triangle` [m, 3]: the hinge opposite each corner, or -1.
-    `ghosts` [g, 3]: the fixed points.
+    node count on. `triangles` [h, 2], -1 beyond a clamped edge. `of_triangle` [m, 3]: the hinge opposite each
+    corner, or -1. `ghosts` [g, 3]: the fixed points.
     """
 
     nodes: NDArray[np.int32]
