@@ -474,9 +474,9 @@ FILMS: dict[str, dict[str, float]] = {
     "newton-cradle": {"seconds": 4.0},
     "stairs": {"seconds": 2.8, "fps": 10.0},
     "tori-pile": {"seconds": 1.6, "fps": 12.0},
-    "slicing": {"seconds": 2.8, "fps": 10.0},
-    "slab": {"seconds": 1.2, "fps": 10.0},
-    "hinged-cube": {"seconds": 3.0, "fps": 10.0},
+    "slicing": {"seconds": 2.6, "fps": 10.0},
+    "slab": {"seconds": 1.2, "fps": 15.0},
+    "hinged-cube": {"seconds": 2.4, "fps": 10.0},
     "plates": {"seconds": 2.6, "fps": 10.0},
     "squeezed-torus": {"seconds": 3.0, "fps": 10.0},
     "ring-pile": {"seconds": 2.0, "fps": 10.0},
@@ -510,8 +510,10 @@ FILMS: dict[str, dict[str, float]] = {
     "rope-bridge": {"seconds": 3.0, "fps": 10.0},
     "net": {"seconds": 2.4, "fps": 12.0},
     "jello-lattice": {"seconds": 2.4, "fps": 12.0},
-    "hair": {"seconds": 3.0, "fps": 10.0},
+    "hair": {"seconds": 2.0, "fps": 5.0},
     "methods": {"seconds": 2.4, "fps": 10.0},
+    "knot": {"seconds": 1.6, "fps": 10.0},
+    "sleeve": {"seconds": 1.6, "fps": 10.0},
 }
 """The part of every shipped scene that its film shows."""
 STILLS = {

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 import continua as ct
-from continua import linalg, render, sdf
+from continua import linalg, render, sdf, springs
 from continua.environment import Environment
 from continua.mesh.subdomains import Subdomains
 
@@ -57,6 +57,12 @@ def stepped():
 
 def soft(**options: Any) -> ct.SoftBody:
     return ct.SoftBody(tets(), name="soft", **options)
+
+
+def held_springs() -> ct.Springs:
+    body = ct.Springs(tets(), name="springs")
+    body.pin([6, 7])
+    return body
 
 
 def rigid() -> ct.RigidBody:
@@ -111,6 +117,7 @@ def grid_fluid(kind: Callable[..., Any], **options: Any) -> Any:
 
 # What is not made by its class from the arguments below, by the name of the class.
 MADE: dict[str, Callable[[], Any]] = {
+    "Springs": lambda: held_springs(),  # settles
     "AutoSolver": lambda: prepared(auto_solver()),
     "Direct": lambda: prepared(linalg.Direct()),
     "MergedPCG": lambda: prepared(linalg.MergedPCG()),
@@ -159,8 +166,12 @@ BUILT = {
     "Multigrid",
     "PCG",
     "SaddlePointMatrix",
+    "Springs",
     "TopologyChange",
 }
+
+# Methods that are refused with all arguments.
+REFUSED = {"PositionBased.set_integrator", "PositionBased.settle"}
 
 # Arguments by name, for those without a default.
 ARGUMENTS: dict[str, Callable[[], Any]] = {
@@ -402,6 +413,19 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "SoftBody.field": {"name": lambda: "stress"},
     "SoftBody.set_contact_forces": NODES,
     "SoftBody.set_material": {"young": lambda: 1e5, "density": lambda: 900.0},
+    **{
+        f"{kind}{method}": arguments
+        for kind in ("Springs", "PositionBased")
+        for method, arguments in {
+            "": {"network": tets},
+            ".add_external_force": NODES,
+            ".haptic_tool": {"where": lambda: [0]},
+            ".pull": {"node": lambda: 0},
+            ".set_contact_forces": NODES,
+        }.items()
+    },
+    "Springs.set_material": {"stiffness": lambda: 100.0},
+    "PositionBased.set_constraints": {"constraints": lambda: [springs.Distance()]},
     "SurfaceMesh": {"points": lambda: surface().points, "triangles": lambda: surface().triangles},
     "Cloth": {"mesh": surface},
     "Cloth.attach": {"where": lambda: [0], "body": rigid},
@@ -672,7 +696,7 @@ def _of_class(kind: type) -> Iterator[Subject]:
     if kind.__name__ not in MADE.keys() | RECORDS or kind.__name__ in BUILT:
         yield _function(kind.__name__, kind)
     for name in dir(kind):
-        if name.startswith("_"):
+        if name.startswith("_") or f"{kind.__name__}.{name}" in REFUSED:
             continue
         member = inspect.getattr_static(kind, name)
         if isinstance(member, property) and member.fset is not None:

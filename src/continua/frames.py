@@ -351,14 +351,15 @@ class BodyFrame(KeepsReadOnlyArrays):
 
     Attributes:
         name: The body's name, unique in its world.
-        kind: What it is made of: "soft" for a soft body, "cloth", "rigid", "fluid" for particles, "grid" for a fluid
-            on a grid, "liquid" for one with a surface.
+        kind: What it is made of: "soft" for a soft body, "cloth", "springs", "rigid", "fluid" for particles, "grid" for a
+            fluid on a grid, "liquid" for one with a surface.
         positions: Node positions [m], shape [n, 3].
         rest_positions: The same nodes in the undeformed body [m], shape [n, 3].
         cells: Volume cells by VTK-like kind: "tetra" [m, 4], "tetra10" [m, 10] (corners, then
             the mid-edge nodes in VTK order), "tetra20" [m, 20] (VTK's Lagrange tetrahedron of order 3),
             "hexahedron" [m, 8], "hexahedron27" [m, 27], of plane bodies "triangle" [m, 3], "triangle6" [m, 6],
-            "quad" [m, 4], "quad9" [m, 9], "vertex" [m, 1] for particles; indices into `positions`.
+            "quad" [m, 4], "quad9" [m, 9], "vertex" [m, 1] for particles, "line" [m, 2] for
+            springs; indices into `positions`.
         triangles: Outer surface, outward oriented, shape [k, 3]; indices into `positions`.
         fields: Quantities by name; every soft body has "displacement" [m], "velocity" [m/s] and
             "von_mises" [Pa], all on points. More are computed on access, such as "stress" on cells (see

@@ -37,7 +37,7 @@ def our_times(x0, x1, is_triangle):
     return times
 
 
-def distance_at(x0, x1, 0.0, is_triangle):
+def distance_at(x0, x1, time, is_triangle):
     """Return the least distance of a pair at a time, by projected descent on a fine grid of parameters."""
     x = x0 + time * (x1 - x0)
     u, v = (a.ravel() for a in np.meshgrid(np.linspace(0, 1, 41), np.linspace(0, 1, 41)))

@@ -5,7 +5,7 @@ import pytest
 
 import continua as ct
 from continua.coupling.contact.surface_contacts import SurfaceContacts
-from tests.shells.throws import count_piercings, square_cloth, throw
+from tests.shells.throws import count_piercings, random_rotation, square_cloth, square_mesh, throw
 
 
 @pytest.mark.parametrize("seed", range(20, 40))
@@ -118,3 +118,20 @@ def test_a_sheet_between_a_heavy_box_and_the_floor_stays_between():
         under = np.abs(sheet.positions[:, [0, 2]]).max(axis=1) < 0.07
         assert (sheet.positions[under, 1] < box.positions[0, 1]).all()
         assert count_piercings(sheet) == 0
+
+
+def test_sheets_that_intersect_at_the_start_are_told_where():
+    crossing = square_cloth(4, 0.3, (0.02, 0.0, 0.01), random_rotation(1.2, 3), name="crossing")
+    flat = square_cloth(4, 0.3, name="flat")
+    with pytest.warns(
+        UserWarning, match=r"'flat' and 'crossing' overlap.* in \d+ triangles, one at \(.*\) m"
+    ):
+        ct.World([flat, crossing], contact=ct.Contact(self_contact=True))
+    mesh = square_mesh(6, 0.3)
+    points = mesh.points.copy()
+    points[np.linalg.norm(points - points[0], axis=1) < 0.08] += [0.0, 0.02, 0.0]
+    points[0] = [0.02, -0.02, 0.03]  # a corner goes through the middle
+    itself = ct.Cloth(type(mesh)(points, mesh.triangles), name="itself", thickness=1e-4)
+    assert count_piercings(itself) > 0
+    with pytest.warns(UserWarning, match="'itself' intersects itself at the start, in"):
+        ct.World([itself], contact=ct.Contact(self_contact=True))

@@ -228,9 +228,12 @@ def find_collider_impacts(
 
 
 def describe_overlaps(
-    overlaps: Collection[tuple[int, int]], names: Sequence[str], depth: Callable[[int, int], float]
+    overlaps: Collection[tuple[int, int]],
+    names: Sequence[str],
+    depth: Callable[[int, int], float],
+    place: Callable[[int, int], str] = lambda a, b: "",
 ) -> str:
-    """Return a warning that names the surfaces which intersect, with their `depth` [m], or an empty string."""
+    """Return a warning that names the surfaces which intersect, with `depth` [m] and `place`, or an empty string."""
     if not overlaps:
         return ""
     pairs = sorted({(min(a, b), max(a, b)) for a, b in overlaps})
@@ -238,5 +241,5 @@ def describe_overlaps(
     who = f"'{names[a]}' intersects itself" if a == b else f"'{names[a]}' and '{names[b]}' overlap"
     more = f" (and {len(pairs) - 1} more pairs)" if len(pairs) > 1 else ""
     deep = 0.0 if a == b else depth(a, b)
-    said = f", {deep:.3g} m deep," if deep > 0.0 else ""
+    said = f", {deep:.3g} m deep," if deep > 0.0 else place(a, b)
     return f"{who}{more} at the start{said} and will not touch each other; move them apart"

@@ -13,7 +13,6 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from continua.collision import ColliderSet
 from continua.contact_solver.constraint_rows import ConstraintRows
@@ -153,7 +152,11 @@ class StaticProblem(ShortRepr):
 
 
 class ContactBody(Protocol):
-    """A deformable body as the contact solver sees it."""
+    """A deformable body as the contact solver sees it.
+
+    A body that touches others with points which are no nodes also has an attribute `carriers`, the matrix from its
+    nodes to these points, shape [p, n]; its positions and its surface are then those of the points.
+    """
 
     @property
     def name(self) -> str:
@@ -170,10 +173,6 @@ class ContactBody(Protocol):
     @property
     def positions(self) -> NDArray[np.float64]:
         """Positions of the nodes, or of the points that touch others [m], shape [n, 3] or [p, 3]; only read."""
-
-    @property
-    def carriers(self) -> sparse.csr_array | None:
-        """The matrix from nodes to the points that touch others, shape [p, n]; None where these are the nodes."""
 
     @property
     def velocities(self) -> NDArray[np.float64]:

@@ -318,9 +318,8 @@ def _node_groups(
     match = here[:, :, None] == there[:, None, :]
     was = match.any(axis=2).sum(axis=1) >= 3
     pair, i, j = np.nonzero(match)
-    edges = np.stack([4 * left[pair] + i, 4 * right[pair] + j], axis=1)
+    edges: NDArray[np.int32] = np.stack([4 * left[pair] + i, 4 * right[pair] + j], axis=1).astype(np.int32)
     count = 4 * len(parents)
-    edges = edges.astype(np.int32)
     now = components(edges[joined[pair]], count)
     # before the cut the subdomains of an element were one
     siblings = np.stack([4 * np.arange(len(parents)), 4 * parents], axis=1)

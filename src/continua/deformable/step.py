@@ -108,12 +108,15 @@ class DeformableStep:
         def effective_inverses() -> NDArray[np.float64]:
             return inverse_masses() / stepper.inertia_ratio(state)[:, None]
 
-        over = VolumePartner((stepper.positions - state.x) / dt, effective_inverses)
+        over = VolumePartner(lambda: (stepper.positions - state.x) / dt, effective_inverses)
         yield over
-        if over.change.any():
+        if over.velocities is not None and over.change is not None and over.change.any():
             stepper.positions = state.x + dt * over.velocities
             stepper.velocities = stepper.velocities + stepper.inertia_ratio(state)[:, None] * over.change
-        yield VolumePartner(stepper.velocities, inverse_masses)
+        end = VolumePartner(lambda: stepper.velocities, inverse_masses)
+        yield end
+        if end.velocities is not None:
+            stepper.velocities = end.velocities
 
     def _keep_volumes(
         self, incompressibility: Incompressibility, dt: float

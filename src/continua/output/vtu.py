@@ -26,6 +26,7 @@ __all__ = ["Appended", "VtuSink"]
 
 _VTK_KIND = {
     "vertex": 1,
+    "line": 3,
     "triangle": 5,
     "quad": 9,
     "tetra": 10,

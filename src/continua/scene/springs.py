@@ -157,7 +157,10 @@ class Springs(_Body):
         "implicit_euler", "newmark", "forward_euler", "symplectic_euler", "verlet", "rk2", "rk4"
     ] = option("Time integrator; the explicit ones take stable substeps.", "implicit_euler")
     newton: Count | None = option(
-        "Maximum number of Newton iterations per step of an implicit integrator.", None, ge=1, le=1000
+        "Maximum number of Newton iterations per step of an implicit integrator; 20 by default.",
+        None,
+        ge=1,
+        le=1000,
     )
     solver: Solver = option("Linear solver of an implicit integrator, see soft bodies.", "auto")
 

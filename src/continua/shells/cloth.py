@@ -53,8 +53,8 @@ class Cloth(DeformableBody):
         material: The law in the plane, under plane stress, and its constants; `density` is per volume.
         thickness: Thickness [m]. Layers in contact keep this distance.
         model: "membrane": triangles with the material law, and bending. "springs", or `ClothSprings()` with other
-            options: springs between the nodes, which take their stiffness from Young's modulus and have no
-            Poisson's ratio of their own.
+            options: springs between the nodes, which take their stiffness from Young's modulus and have no Poisson's
+            ratio of their own.
         inextensible: "area" keeps the area around every node, by pressures in the plane (Irving 2007, chapter 4); the
             sheet then still shears.
         bending: How it bends; None is the stiffness of the material and the thickness.

@@ -30,7 +30,7 @@ from continua.sph.forces import XSPH, Force, SurfaceTension, Viscosity
 from continua.sph.forces.viscosity import needs_implicit
 from continua.sph.neighbour_search import CellGrid, NeighbourLists
 from continua.sph.particles import Particles
-from continua.sph.pressure import pressure_kernels, vibration_kernels
+from continua.sph.pressure import PBF, pressure_kernels, vibration_kernels
 from continua.sph.pressure.solver import PressureReport
 from continua.system import System, WorldContext
 from continua.validation import pluralize
@@ -540,11 +540,14 @@ class FluidSystem(System):
         anew (van Kan 1986). Without it walls would carry the weight of a viscous fluid at rest.
         """
         p = self.particles
-        under_pressure = any(isinstance(force, Viscosity) and force.implicit for force in self.forces)
+        implicit = any(isinstance(force, Viscosity) and force.implicit for force in self.forces)
+        solver = self.fluids[0].solver  # PBF keeps no pressure
+        under_pressure = implicit and "pressure" in p.warm_start and not isinstance(solver, PBF)
         if under_pressure:
             pressure = p.warm_start["pressure"]
             if not pressure.any():  # the first step: the pressure without viscosity
-                self.fluids[0].solver.solve_density(p, dt)
+                solver.solve_density(p, dt)
+                pressure = p.warm_start["pressure"]
             p.xyzp[3::4] = pressure * np.float32(dt)
             pressure_kernels.pressure_velocity_changes.variant(p.parallel)(
                 p.xyzp, *p.neighbour_arrays, p.inverse_density, p.boundary.gradient, p.velocity_changes

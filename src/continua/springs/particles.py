@@ -15,7 +15,7 @@ from continua.deformable.boundary_conditions.boundary_faces import BoundaryFaces
 from continua.environment import Wind
 from continua.errors import InputError
 from continua.springs.network import SpringNetwork
-from continua.validation import array, number
+from continua.validation import array, number, numbers
 
 if TYPE_CHECKING:
     from continua.deformable.deformable_body import DeformableBody
@@ -28,7 +28,8 @@ DRAG_COEFFICIENT = 1.2
 
 def node_masses(network: SpringNetwork, mass: Any, body: str) -> NDArray[np.float64]:
     """Return the mass of each node [kg]: shares of the mass of the body, or as given, shape [n]."""
-    if np.ndim(mass) == 0:
+    given = numbers(mass)
+    if given is None or given.ndim == 0:
         return number(mass, "the mass of a body", above=0.0, unit="kg") * network.node_shares
     masses = array(mass, "the mass of a body, one number or one for each node,", (network.node_count,))
     if not (masses > 0.0).all():

@@ -341,7 +341,7 @@ class PositionBased(DeformableBody):
         assert isinstance(self._stepper, PositionBasedStepper)
         self._stepper.tables = self._tables
 
-    def set_material(self, **constants: Any) -> None:  # type: ignore[override]
+    def set_material(self, **constants: Any) -> None:
         """Refuse: the constants are those of the constraints; see `set_constraints`."""
         raise InputError("a position-based body has no material; change its constraints with set_constraints")
 

@@ -30,7 +30,7 @@ from continua.springs.network import SpringNetwork, network_of
 from continua.springs.particles import air_drag, node_masses, open_surface, sheet_faces, without_wind
 from continua.springs.spring_elements import SpringDamper, SpringElements
 from continua.springs.tearing import remaining_cells
-from continua.validation import array, choice, instances_of, number
+from continua.validation import array, choice, instances_of, number, numbers
 
 __all__ = ["SPRING_INTEGRATORS", "Springs"]
 
@@ -39,6 +39,9 @@ SPRING_INTEGRATORS: dict[str, type[Integrator]] = {
     for kind in (ForwardEuler, SymplecticEuler, Verlet, RungeKutta2, RungeKutta4, ImplicitEuler, Newmark)
 }
 """The integrators of springs by name."""
+
+NEWTON = 20
+"""Newton iterations of implicit integrators, at most: springs that turn and volumes are far from linear in a step."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,8 @@ class SpringMaterials:
 
 def _of_springs(value: Any, what: str, count: int, *, unit: str) -> NDArray[np.float64]:
     """Return a value for each spring, given one for all or one for each."""
-    if np.ndim(value) == 0:
+    given = numbers(value)
+    if given is None or given.ndim == 0:
         return np.full(count, number(value, what, low=0.0, unit=unit))
     values = array(value, f"{what}, one number or one for each spring,", (count,))
     if (values < 0.0).any():
@@ -100,7 +104,7 @@ class Springs(DeformableBody):
         radius: Radius of ropes, half the thickness of sheets [m]: contacts keep this distance, and the wind acts on it.
         integrator: Its name or an object: "implicit_euler" (the default), "newmark", "forward_euler",
             "symplectic_euler", "verlet", "rk2" or "rk4". The explicit ones take stable substeps.
-        newton: Maximum number of Newton iterations per step of an implicit integrator given by name.
+        newton: Maximum number of Newton iterations per step of an implicit integrator given by name; 20 by default.
         solver: The linear solver of implicit integrators, see `SoftBody`.
         name: Name in the world.
         friction: Coulomb's coefficient of its contacts; None takes the world's.
@@ -135,7 +139,7 @@ class Springs(DeformableBody):
         if isinstance(integrator, str):
             kind = SPRING_INTEGRATORS[choice(integrator, "the integrator of springs", SPRING_INTEGRATORS)]
             if kind in (ImplicitEuler, Newmark):
-                integrator = kind() if newton is None else kind(newton=newton)  # type: ignore[call-arg]
+                integrator = kind(newton=NEWTON if newton is None else newton)
                 newton = None
             else:
                 integrator = kind()

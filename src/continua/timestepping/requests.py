@@ -172,17 +172,16 @@ class VolumePartner:
     """Velocities of a body that moves with the projections of incompressible bodies that it touches.
 
     Attributes:
-        velocities: Velocities [m/s], changed in place, shape [n, 3]; those over the step at first, then at its end.
+        start: Returns its velocities [m/s], shape [n, 3]: those over the step at first, then at its end.
         inverse_mass: Returns the inverse masses [1/kg], nine values per row, zero where a row is held, shape [n, 9].
-        change: What a projection added to the velocities, without what only moves nodes [m/s], shape [n, 3].
+        velocities: The velocities after the projection [m/s], shape [n, 3]; None if there was none.
+        change: What it added, without what only moves nodes [m/s], shape [n, 3]; None if there was none.
     """
 
-    velocities: NDArray[np.float64]
+    start: Callable[[], NDArray[np.float64]]
     inverse_mass: Callable[[], NDArray[np.float64]]
-    change: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 3)))
-
-    def __post_init__(self) -> None:
-        self.change = np.zeros_like(self.velocities)
+    velocities: NDArray[np.float64] | None = None
+    change: NDArray[np.float64] | None = None
 
     def solve_alone(self) -> SolveReport:
         """Change nothing: it touches no incompressible body."""

@@ -51,7 +51,7 @@ class DeformableAdapter:
     @property
     def carriers(self) -> sparse.csr_array | None:
         """The matrix from nodes to the points that touch others, or None where these are the nodes."""
-        return self.body.carriers
+        return getattr(self.body, "carriers", None)  # bodies of others need not have it
 
     @property
     def velocities(self) -> NDArray[np.float64]:

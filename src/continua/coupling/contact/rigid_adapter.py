@@ -287,10 +287,15 @@ class RigidInstancesStep:
 
         if result.contact is not None and result.contact.needs_projection:
             yield VelocityProjection(end_velocities.reshape(-1, 3), inverse_mass())
-        over = VolumePartner(V.reshape(-1, 3), inverse_mass)
+        over = VolumePartner(lambda: V.reshape(-1, 3), inverse_mass)
         yield over
-        end_velocities += over.change.reshape(-1, 6)
-        yield VolumePartner(end_velocities.reshape(-1, 3), inverse_mass)
+        if over.velocities is not None and over.change is not None:
+            V = over.velocities.reshape(-1, 6)
+            end_velocities = end_velocities + over.change.reshape(-1, 6)
+        end = VolumePartner(lambda: end_velocities.reshape(-1, 3), inverse_mass)
+        yield end
+        if end.velocities is not None:
+            end_velocities = end.velocities.reshape(-1, 6)
         if not (np.isfinite(V).all() and np.isfinite(end_velocities).all()):
             raise SubstepError("the velocities of rigid bodies became infinite")
         subset.advance(V, end_velocities, dt, adapter.in_flight)

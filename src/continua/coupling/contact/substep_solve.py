@@ -516,7 +516,7 @@ class ContactSubstep:
         if not (is_pile or rows.bilateral.any()):  # rigid bodies in joints need many rounds
             solution = self._solve_newton(systems, bodies, rows, bound, initial, size, single, fine)
             spent = solution.report.iterations
-            if not (solution.converged or self._is_late) and (bound < 0.0).any():
+            if not (solution.converged or self._is_late) and (bound < -self._tolerance(size)).any():
                 # contacts that move overlapping surfaces apart may contradict each other: then they only stop them
                 bound, self._separates = np.maximum(bound, 0.0), False
                 solution = self._solve_newton(systems, bodies, rows, bound, initial, size, single, fine)
@@ -683,7 +683,7 @@ class ContactSubstep:
         moving = PartnerMotion(np.zeros((len(self.V), 9)), np.zeros_like(self.V)) if partners else None
         for i, partner in partners.items():
             own[self._slice(i)] = True
-            start[self._slice(i)] = partner.velocities
+            start[self._slice(i)] = partner.start()
             assert moving is not None
             moving.inverse_mass[self._slice(i)] = partner.inverse_mass()
         rows = self.rows
@@ -707,8 +707,8 @@ class ContactSubstep:
                 self.V[self._slice(i)] = V[self._slice(i)]
         for i, partner in partners.items():
             assert moving is not None
-            partner.velocities[:] = V[self._slice(i)]
-            partner.change[:] = moving.change[self._slice(i)]
+            partner.velocities = V[self._slice(i)].copy()
+            partner.change = moving.change[self._slice(i)].copy()
             if moves:
                 self.V[self._slice(i)] = V[self._slice(i)]
         return report

@@ -61,7 +61,7 @@ MOVE_APART = "move them apart, or set 'collide' of this pair to false"
 """What to do about two participants that overlap at the start."""
 
 RECOVERY_RATE = 0.2
-"""Fraction of a missing distance between sheets that is recovered in a step: all at once it would add kinetic energy."""
+"""Fraction of a missing distance between sheets that is recovered in a step: all at once would add kinetic energy."""
 
 PROXIMITY_FRACTION = 0.5
 """Distance up to which pairs are found before they touch, as a fraction of the mean length of edges."""
@@ -440,9 +440,22 @@ class SurfaceContacts:
                     self._check_outside(k, i, x)
         self._pairs = (self.mesh.vertex_face_pairs, self.mesh.edge_edge_pairs)
         warning = describe_overlaps(
-            overlaps, [surface.name for surface in self.mesh.surfaces], lambda i, j: self._depth(i, j, x)
+            overlaps,
+            [surface.name for surface in self.mesh.surfaces],
+            lambda i, j: self._depth(i, j, x),
+            lambda i, j: self._place(found, i, j, x),
         )
         return tuple(text for text in (warning, *notes) if text)
+
+    def _place(self, found: Intersections, i: int, j: int, x: NDArray[np.float64]) -> str:
+        """Return how many triangles of two surfaces intersect, and where."""
+        both = ((found.a == i) & (found.b == j)) | ((found.a == j) & (found.b == i))
+        pierced = np.unique(found.triangles[both])
+        if not len(pierced):
+            return ""
+        corners = x[self.mesh.triangle_bvh.cells[pierced[0]]]
+        at = ", ".join(f"{value:.3g}" for value in corners.mean(axis=0))
+        return f", in {len(pierced)} triangle{'s' * (len(pierced) > 1)}, one at ({at}) m,"
 
     def _depth(self, i: int, j: int, x: NDArray[np.float64]) -> float:
         """Return how deep points of two closed surfaces lie inside each other [m]."""

@@ -102,7 +102,7 @@ class GridFluid(KeepsReadOnlyArrays):
     def apply_sources(self, dt: float) -> None:
         """Apply forces and sources to the flow after advection over `dt` [s]."""
 
-    def check_added_obstacle(self, shape: Shape) -> None:
+    def _check_added_obstacle(self, shape: Shape) -> None:
         """Raise InputError if an obstacle cannot be added at its present place while the fluid moves."""
 
     # the body interface
@@ -135,6 +135,7 @@ class GridFluid(KeepsReadOnlyArrays):
 
         The fluid returns to its initial state if it has not moved yet, but stays as it is if it is `running`.
         """
+        flag(running, "whether a fluid is running")
         own_obstacles, kept = self.obstacles, []
         for shape in instances_of(shapes, Shape, "obstacles"):
             obstacle = as_obstacle(shape, self.grid)
@@ -142,7 +143,7 @@ class GridFluid(KeepsReadOnlyArrays):
             if obstacle.is_moving or obstacle.contains_corner:
                 kept.append(shape)
                 if running and not any(shape is other for other in self._world_obstacles):
-                    self.check_added_obstacle(shape)
+                    self._check_added_obstacle(shape)
         self._world_obstacles = tuple(kept)
         self.flow.change_obstacles((*own_obstacles, *kept), self._environment.time)
         if kept and not self.substeps and not running:

@@ -240,7 +240,7 @@ class Liquid(GridFluid):
         self._update_gravity()
         return super().step(dt)
 
-    def check_added_obstacle(self, shape: Shape) -> None:
+    def _check_added_obstacle(self, shape: Shape) -> None:
         """Raise InputError if the running liquid has particles inside an obstacle that is added."""
         gaps = shape.distances_at(self.particles, self._environment.time, 0.0)[0]
         inside = int((gaps < -_LARGEST_OVERLAP * self.grid.spacing).sum())
