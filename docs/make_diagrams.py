@@ -86,6 +86,22 @@ class Diagram:
         start = ' marker-start="url(#head)"' if both else ""
         self._parts.append(f'<path class="line" d="M {path}" marker-end="url(#head)"{start}/>')
 
+    def polygon(self, points: Sequence[tuple[float, float]], style: str) -> None:
+        """Draw a closed polygon."""
+        path = " L ".join(f"{x:.1f} {y:.1f}" for x, y in points)
+        fill = ' fill="none"' if style == "line" else ""
+        self._parts.append(f'<path class="{style}"{fill} d="M {path} Z"/>')
+
+    def line(self, start: tuple[float, float], end: tuple[float, float]) -> None:
+        """Draw a straight line."""
+        self._parts.append(
+            f'<path class="line" d="M {start[0]:.1f} {start[1]:.1f} L {end[0]:.1f} {end[1]:.1f}"/>'
+        )
+
+    def circle(self, center: tuple[float, float], style: str) -> None:
+        """Draw a node."""
+        self._parts.append(f'<circle class="{style}" cx="{center[0]:.1f}" cy="{center[1]:.1f}" r="6"/>')
+
     def save(self, name: str) -> None:
         """Write the picture."""
         (IMAGES / name).write_text("\n".join([*self._parts, "</svg>\n"]), encoding="utf-8")
@@ -101,6 +117,11 @@ LAYERS = (
         "assembly",
         "scenes, the time loop, couplings",
         (("scene",), ("world.py",), ("coupling", "contact, fluid")),
+    ),
+    (
+        "phenomena",
+        "what happens to bodies",
+        (("cutting",),),
     ),
     (
         "bodies",
@@ -214,6 +235,38 @@ def draw_step() -> None:
     picture.save("step.svg")
 
 
+def draw_cut_element() -> None:
+    """Draw a divided element: its two copies with their matter and their own nodes, and cells for its integrals."""
+    picture = Diagram(
+        900, 300, "A divided element, its two copies, and the cells over which they are integrated"
+    )
+    a, b, c = (30.0, 230.0), (250.0, 230.0), (150.0, 50.0)
+    s, t = 0.42, 0.30
+    p = (a[0] + (1 - s) * (c[0] - a[0]), a[1] + (1 - s) * (c[1] - a[1]))
+    q = (b[0] + t * (c[0] - b[0]), b[1] + t * (c[1] - b[1]))
+
+    def moved(point: tuple[float, float], x: float, y: float) -> tuple[float, float]:
+        return point[0] + x, point[1] + y
+
+    picture.polygon((a, b, c), "box")
+    picture.line(
+        (p[0] - 35, p[1] - 35 * (q[1] - p[1]) / (q[0] - p[0])),
+        (q[0] + 35, q[1] + 35 * (q[1] - p[1]) / (q[0] - p[0])),
+    )
+    picture.text(140, 275, "a cut divides an element", anchor="middle")
+    for x, y, matter, real in ((300.0, -12.0, (p, q, c), (c,)), (330.0, 12.0, (a, b, q, p), (a, b))):
+        picture.polygon(tuple(moved(v, x, y) for v in matter), "accent")
+        picture.polygon(tuple(moved(v, x, y) for v in (a, b, c)), "line")
+        for node in (a, b, c):
+            picture.circle(moved(node, x, y), "accent" if node in real else "band")
+    picture.text(455, 275, "a copy for each side, with nodes of its own", anchor="middle")
+    for polygon in ((p, q, c), (a, b, q), (a, q, p)):
+        picture.polygon(tuple(moved(v, 630, 0) for v in polygon), "box")
+    picture.text(770, 275, "cells for its integrals", anchor="middle")
+    picture.save("cut-element.svg")
+
+
 if __name__ == "__main__":
     draw_layers()
+    draw_cut_element()
     draw_step()

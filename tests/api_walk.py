@@ -17,6 +17,7 @@ from scipy import sparse
 import continua as ct
 from continua import linalg, render, sdf, springs
 from continua.environment import Environment
+from continua.mesh.subdomains import Subdomains
 
 MODULES = (
     "continua",
@@ -136,6 +137,7 @@ MADE: dict[str, Callable[[], Any]] = {
     "Push": lambda: soft().push([0], (0, 1, 0)),
     "RigidPull": lambda: rigid().pull((0, 0, 0), (0, 1, 0)),
     "Traction": lambda: soft().apply_traction("all", 1.0),
+    "CutSurface": lambda: ct.CutSurface.plane((0.4, 0.5, 0.5), (1.0, 0.0, 0.0)),
     "TopologyChange": lambda: ct.mesh.split_faces(tets(), ct.mesh.faces_between(tets(), [0])),
     "DistanceField": field,
     "TransformedField": lambda: field().transformed(),
@@ -367,6 +369,11 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     },
     "Multigrid.restore": {"state": dict},
     "PMultigrid.restore": {"state": dict},
+    "Pattern": {"outline": lambda: [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]},
+    "Pattern.placed": {"points": lambda: [[0.0, 0.0], [1.0, 0.0]]},
+    "polygon": {"outline": lambda: [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]},
+    "sew": {"patterns": lambda: {"one": ct.Pattern([[0, 0], [1, 0], [0, 1]])}, "size": lambda: 0.5},
+    "Shell": {"mesh": surface, "solver": lambda: "direct"},
     "Polygon": {"points": lambda: [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]},
     "Polygon.spline": {"points": lambda: [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]},
     "Pressure.add": LOAD,
@@ -384,7 +391,22 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "Smoke.field": {"name": lambda: "smoke"},
     "Smoke.set_smoke": {"values": lambda: 0.5},
     "SaddlePointMatrix.split": {"x": lambda: np.zeros(7)},
+    "CutSurface": {
+        "triangles": lambda: np.zeros((1, 3, 3)) + [[0, 0, 0], [1, 0, 0], [0, 1, 0]],
+        "free_edges": lambda: np.zeros((0, 3, 3)),
+        "origin": lambda: None,
+        "normal": lambda: None,
+    },
+    "CutSurface.mesh": {"points": surface, "triangles": lambda: None},
+    "CutSurface.plane": {"point": lambda: (0.4, 0.5, 0.5), "normal": lambda: (1.0, 0.0, 0.0)},
+    "CutSurface.swept": {
+        "curve": lambda: [[0.4, -1, -1], [0.4, 2, -1]],
+        "direction": lambda: (0.0, 0.0, 3.0),
+    },
+    "CutSurface.within": {"bounds": lambda: tets().bounds},
     "SoftBody.add_external_force": NODES,
+    "SoftBody.cut": {"surface": lambda: ct.CutSurface.plane((0.4, 0.5, 0.5), (1.0, 0.0, 0.0))},
+    "TetMesh.set_subdomains": {"subdomains": lambda: Subdomains.none(tets())},
     "SoftBody.haptic_tool": {"where": lambda: [0]},
     "SoftBody.pull": {"node": lambda: 0},
     "SoftBody.split": {"where": lambda: [0]},
@@ -405,6 +427,18 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "Springs.set_material": {"stiffness": lambda: 100.0},
     "PositionBased.set_constraints": {"constraints": lambda: [springs.Distance()]},
     "SurfaceMesh": {"points": lambda: surface().points, "triangles": lambda: surface().triangles},
+    "Cloth": {"mesh": surface},
+    "Cloth.attach": {"where": lambda: [0], "body": rigid},
+    "Cloth.field": {"name": lambda: "stress"},
+    "SheetMesh": {"points": lambda: surface().points, "cells": lambda: surface().triangles},
+    "SheetMesh.child_mesh": {
+        "points": lambda: surface().points,
+        "cells": lambda: surface().triangles,
+        "parents": lambda: np.arange(12, dtype=np.int32),
+    },
+    "SheetMesh.from_surface": {"surface": surface, "thickness": lambda: 1e-3},
+    "Fabric.measured": {"name": lambda: "denim"},
+    "Fabric.element_constants": {"elements": lambda: np.zeros(1, np.int32)},
     "TetMesh": {"points": lambda: tets().points, "cells": lambda: tets().cells},
     "TetMesh.child_mesh": MESH_CHILD,
     "TriMesh": {"points": lambda: [[0, 0], [1, 0], [0, 1]], "cells": lambda: [[0, 1, 2]]},
@@ -428,6 +462,14 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "EnergyMomentum.stepper": ELEMENTS,
     "Explicit.stepper": ELEMENTS,
     "SemiImplicit.stepper": ELEMENTS,
+}
+SPECIAL |= {  # cloth has the methods of deformable bodies
+    key.replace("SoftBody", "Cloth"): value
+    for key, value in SPECIAL.items()
+    if key.startswith("SoftBody.") and key.replace("SoftBody", "Cloth") not in SPECIAL
+}
+SPECIAL |= {  # and a shell those of cloth
+    key.replace("Cloth", "Shell"): value for key, value in SPECIAL.items() if key.startswith("Cloth.")
 }
 
 

@@ -93,8 +93,10 @@ def test_scenes_are_grouped_by_the_kinds_of_their_bodies():
             expected = (
                 "Grid fluids" if types & grids
                 else "Particle fluids" if "fluid" in types
+                else "Cloth" if types & {"cloth", "shell"}
                 else "Springs" if types & {"springs", "position_based"}
                 else "Soft bodies" if "soft" in types
+                else "Cloth" if types & {"cloth", "shell"}
                 else "Rigid bodies"
             )  # fmt: skip
             assert kind.startswith(expected), name

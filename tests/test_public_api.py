@@ -20,6 +20,10 @@ WALKED = sorted(label for label, subject in SUBJECTS.items() if subject.paramete
 REFUSED_EXAMPLES = {
     "AutoSolver",
     "BlockMatrix.assemble",
+    "Cloth.settle",
+    "Fabric.energy",
+    "Fabric.stress",
+    "Fabric.tangent",
     "MeshAnimation.read",
     "MeshShape.bounds",
     "PMultigrid.solve",
@@ -28,6 +32,7 @@ REFUSED_EXAMPLES = {
     "RigidInstances.pose_at",
     "SoftBody.apply_topology_change",
     "SoftBody.set_plasticity",
+    "Shell.settle",
     "SoftBody.settle",
     "SurfaceMesh.textured",
     "Texture.from_bytes",

@@ -25,6 +25,7 @@ from continua.errors import (
 if TYPE_CHECKING:
     from continua import mesh, sdf
     from continua.contact_solver import Contact
+    from continua.cutting import CutSurface
     from continua.deformable import (
         EnergyMomentum,
         Explicit,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
         Corotated,
         CustomLaw,
         EditingMaterial,
+        Fabric,
         FiberReinforced,
         Linear,
         Muscle,
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
     from continua.numerics import get_threads, set_threads
     from continua.rigid import RigidBody, RigidInstances, joints
     from continua.scene import Scene, load_scene
+    from continua.shells import Bending, Cloth, ClothSprings, Pattern, SheetMesh, Shell, sew
     from continua.solids import Plasticity, SoftBody
     from continua.sph import (
         DFSPH,
@@ -114,8 +117,11 @@ _LAZY_EXPORTS = {
     ),
     "continua.geometry": (
         "AnimatedMeshShape",
+        "Bending",
         "Box",
         "Capsule",
+        "Cloth",
+        "ClothSprings",
         "Cylinder",
         "Gear",
         "MeshShape",
@@ -123,10 +129,12 @@ _LAZY_EXPORTS = {
         "Sphere",
     ),
     "continua.linalg": ("PCG", "Direct", "MergedPCG", "Multigrid", "PMultigrid"),
+    "continua.cutting": ("CutSurface",),
     "continua.materials": (
         "Corotated",
         "CustomLaw",
         "EditingMaterial",
+        "Fabric",
         "FiberReinforced",
         "Linear",
         "Muscle",
@@ -141,6 +149,7 @@ _LAZY_EXPORTS = {
     "continua.numerics": ("get_threads", "set_threads"),
     "continua.rigid": ("RigidBody", "RigidInstances", "joints"),
     "continua.scene": ("Scene", "load_scene"),
+    "continua.shells": ("Bending", "Cloth", "ClothSprings", "Pattern", "SheetMesh", "Shell", "sew"),
     "continua.solids": ("Plasticity", "SoftBody"),
     "continua.springs": ("PositionBased", "Springs"),
     "continua.sph": (
@@ -170,15 +179,19 @@ __all__ = [
     "PCG",
     "PCISPH",
     "AnimatedMeshShape",
+    "Bending",
     "BodyFrame",
     "BoundaryParticles",
     "Box",
     "Capsule",
+    "Cloth",
+    "ClothSprings",
     "Contact",
     "ContactForces",
     "ContinuaError",
     "Corotated",
     "CustomLaw",
+    "CutSurface",
     "Cylinder",
     "DensityMap",
     "Direct",
@@ -188,6 +201,7 @@ __all__ = [
     "Emitter",
     "EnergyMomentum",
     "Explicit",
+    "Fabric",
     "FiberReinforced",
     "Field",
     "Fluid",
@@ -213,6 +227,7 @@ __all__ = [
     "OutputError",
     "Overlap",
     "PMultigrid",
+    "Pattern",
     "Plane",
     "Plasticity",
     "Polygon",
@@ -224,6 +239,8 @@ __all__ = [
     "RunInfo",
     "Scene",
     "SemiImplicit",
+    "SheetMesh",
+    "Shell",
     "Sink",
     "Smoke",
     "SoftBody",
@@ -252,6 +269,7 @@ __all__ = [
     "read_voxels",
     "sdf",
     "set_threads",
+    "sew",
     "view",
 ]
 

@@ -351,8 +351,8 @@ class BodyFrame(KeepsReadOnlyArrays):
 
     Attributes:
         name: The body's name, unique in its world.
-        kind: What it is made of: "soft" for a soft body, "springs", "rigid", "fluid" for particles, "grid" for a fluid
-            on a grid, "liquid" for one with a surface.
+        kind: What it is made of: "soft" for a soft body, "cloth", "springs", "rigid", "fluid" for particles, "grid" for a
+            fluid on a grid, "liquid" for one with a surface.
         positions: Node positions [m], shape [n, 3].
         rest_positions: The same nodes in the undeformed body [m], shape [n, 3].
         cells: Volume cells by VTK-like kind: "tetra" [m, 4], "tetra10" [m, 10] (corners, then

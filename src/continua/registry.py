@@ -49,10 +49,12 @@ __all__ = [
     "coupling_classes",
     "load_plugins",
     "make_solver",
+    "mesh_operation",
     "name_solver",
     "on_new_body_kind",
     "register_body",
     "register_coupling",
+    "register_mesh_operation",
     "register_system",
     "system_class",
     "system_classes",
@@ -69,6 +71,24 @@ _MODULES = (  # those that register the systems and couplings of Continua itself
     "continua.coupling.fluid.sph_coupling",
     "continua.coupling.fluid.grid_coupling",
 )
+
+# --- changes of meshes ----------------------------------------------------------------------------------------
+
+_OPERATIONS = {"cut": "continua.cutting"}  # modules that register the operations of Continua itself
+_operations: dict[str, Callable[..., Any]] = {}
+
+
+def register_mesh_operation(name: str, make: Callable[..., Any]) -> None:
+    """Make a function known that returns a change of a mesh, for bodies of a lower layer."""
+    _operations[name] = make
+
+
+def mesh_operation(name: str) -> Callable[..., Any]:
+    """Return the function that makes a change of a mesh, such as "cut"."""
+    if name not in _operations:
+        import_module(_OPERATIONS[name])
+    return _operations[name]
+
 
 # --- systems and couplings ------------------------------------------------------------------------------------
 

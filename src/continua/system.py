@@ -47,8 +47,8 @@ class WorldContext(ShortRepr):
         contact: Contact options.
         joints: What joins rigid bodies, from `continua.joints`.
         environment: Gravity, wind and time.
-        before: The systems of the same world, by class, before bodies or colliders were added or removed; empty for a
-            new world. Only for the time in which the new systems are made.
+        before: The systems and couplings of the same world, by class, before bodies or colliders were added or removed;
+            empty for a new world. Only for the time in which the new ones are made.
     """
 
     bodies: tuple[Body, ...]
@@ -56,14 +56,15 @@ class WorldContext(ShortRepr):
     contact: Contact
     joints: tuple[Any, ...]
     environment: Environment
-    before: dict[type[System], System] = field(default_factory=dict)
+    before: dict[type, Any] = field(default_factory=dict)
 
 
 class System:
     """Advances the bodies of one or several kinds that must be solved together.
 
     A derived class sets `kinds`, defines `step`, and is registered with `registry.register_system`. The other methods
-    have defaults for a system that keeps no data besides its bodies.
+    have defaults for a system that keeps no data besides its bodies. When bodies or colliders are added to its world or
+    removed, it is made anew; `WorldContext.before` has the one before.
 
     Args:
         bodies: The bodies of the world that it takes.
@@ -75,11 +76,8 @@ class System:
             that are pushed (solids: 30), so that a push acts in the same step.
         fields: Names of the fields that frames of its bodies compute on request.
         state_prefix: Start of its keys in the state of a world; None makes it from the name of the class.
-        can_change: Whether bodies and colliders can be added to its world, and removed, while it runs. It is made anew
-            then; `WorldContext.before` has the one before.
     """
 
-    can_change: ClassVar[bool] = True
     kinds: ClassVar[tuple[type, ...]] = ()
     order: ClassVar[int] = 0
     fields: ClassVar[tuple[str, ...]] = ()

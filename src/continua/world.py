@@ -117,6 +117,7 @@ class World(KeepsReadOnlyArrays):
         for body in self.bodies:
             body.prepare(self._environment)
         self.systems: tuple[System, ...] = ()
+        self.couplings: tuple[Coupling, ...] = ()
         self._assemble()
         self._events: list[tuple[float, Callable[[World], Any]]] = []
         self._due = 0  # events before this one have happened
@@ -128,12 +129,12 @@ class World(KeepsReadOnlyArrays):
 
     def _assemble(self) -> None:
         """Make the systems and couplings of the present bodies, colliders and joints."""
-        before: dict[type[System], System] = {type(system): system for system in self.systems}
+        before: dict[type, Any] = {type(one): one for one in (*self.systems, *self.couplings)}
         context = WorldContext(
             self.bodies, self.colliders, self.contact, self.joints, self._environment, before
         )
         systems = _make_systems(context)
-        self.couplings: tuple[Coupling, ...] = _make_couplings(systems, context)
+        self.couplings = _make_couplings(systems, context)
         self.systems = systems
         self._parts: tuple[System | Coupling, ...] = (*self.systems, *self.couplings)
         self._steppers = _steppers(self.systems, self.couplings)
@@ -147,9 +148,9 @@ class World(KeepsReadOnlyArrays):
         """Add bodies and colliders to the running world, and joints of rigid bodies.
 
         The others move on as they are, and their contacts keep their forces. A new body begins where it is now; one
-        without a name takes that of the variable, as in a new world. What does not fit is refused, and the world stays
-        as it was. From now on states and files of the world have the body, frames show it, and `reset` takes it to its
-        own start. Worlds with fluids cannot be changed in this way.
+        without a name takes that of the variable, as in a new world. What does not fit is refused, as things inside a
+        liquid are, and the world stays as it was. From now on states and files of the world have the body, frames show
+        it, and `reset` takes it to its own start.
         """
         bodies = tuple(one for one in things if not isinstance(one, Shape))
         for body in check_bodies(bodies):
@@ -194,12 +195,6 @@ class World(KeepsReadOnlyArrays):
         self._follow_topology()
         before = self.bodies, self.colliders, self.joints, self.contact, self._drawn
         state = self.state()
-        kinds = {registry.system_class(body) for body in (*bodies, *self.bodies)}
-        if not all(kind.can_change for kind in kinds):
-            raise InputError(
-                "bodies and colliders cannot be added to or removed from a world with fluids while it runs; make a new "
-                "world"
-            )
         drawn = {id(shape): about for shape, about in self._drawn}
         try:
             self.bodies, self.colliders, self.joints = bodies, colliders, joints

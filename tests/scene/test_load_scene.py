@@ -55,7 +55,7 @@ def test_every_key_has_a_meaning_and_every_physical_number_a_unit():
     schema = Scene.model_json_schema()
     pure_numbers = {"poisson", "rtol", "friction", "restitution", "gust", "scale", "speed"}
     pure_numbers |= {"hardening_strain", "hardening", "compression_strain", "compression_hardening"}
-    pure_numbers |= {"yield_strain", "limit"}
+    pure_numbers |= {"yield_strain", "limit", "stiffening"}
     pure_numbers |= {"poisson_12", "poisson_13", "poisson_23"}
     pure_numbers |= {"second_invariant", "activation", "optimum", "shear"}
     pure_numbers |= {"beta", "gamma", "fit", "max_radius_edge"}

@@ -80,7 +80,7 @@ CASES = {
     "mesh-type": ("type: box", "type: boxx", 8, "bodies[0].mesh", "there is no type 'boxx'; did you mean 'box'?"),
     "no-mesh-type": ("type: box, ", "", 8, "bodies[0].mesh", "needs a key 'type', one of 'box', 'rectangle'"),
     "law": ("type: corotated", "type: corotational", 9, "bodies[0].material", "did you mean 'corotated'?"),
-    "body-type": ("type: soft", "type: cloth", 6, "bodies[0]", "'type' must be one of 'soft', 'rigid'"),
+    "body-type": ("type: soft", "type: plasma", 6, "bodies[0]", "'type' must be one of 'soft', 'cloth'"),
     "motion-type": ("type: rotate", "type: rotation", 15, "bodies[0].drive[0].motion", "did you mean 'rotate'?"),
     "side": ("where: left", "where: lefft", 12, "bodies[0].pin[0].where", "did you mean 'left'?"),
     "collider-type": ("type: plane", "type: plain", 17, "colliders[0]", "did you mean 'plane'?"),

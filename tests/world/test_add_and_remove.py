@@ -176,8 +176,8 @@ def test_an_event_may_add_a_body_and_a_restore_repeats_it():
         (lambda world: world.add(ct.World([block("taken")], name="elsewhere")["taken"]), None),
         (lambda world: world.add(3), "must be a body, not 3"),
         (
-            lambda world: world.add(ct.Fluid(((3, 0, 0), (3.2, 0.2, 0.2)), particle_radius=0.05)),
-            "with fluids",
+            lambda world: world.add(ct.Fluid(((3, -1, 0), (3.2, -0.8, 0.2)), particle_radius=0.05)),
+            "collider 'ground'",
         ),
         (lambda world: world.add(ball("new", 8.0), joints=["x"]), "join"),
         (lambda world: world.remove(block("stranger", 9.0)), "no body or collider"),

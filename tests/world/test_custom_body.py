@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 import continua as ct
 from continua import registry
 from continua.cli import app
+from continua.deformable import DeformableBody
 from continua.frames import BodyFields, BodyFrame, Field, StepReport, readonly_copy
 from continua.output import checkpoint
 from continua.scene import Scene, load_scene, parse_scene
@@ -317,7 +318,7 @@ def test_registrations_that_cannot_work_are_refused():
         type: Literal["nameless"] = option("No name.")
 
     class Greedy(System):
-        kinds: ClassVar = (ct.SoftBody,)
+        kinds: ClassVar = (DeformableBody,)
 
         def step(self, dt):
             return ()

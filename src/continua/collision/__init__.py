@@ -4,7 +4,7 @@
 """
 
 from continua.collision.broad_phase import CollisionMesh, CollisionSurface
-from continua.collision.ccd import find_collider_impacts, find_impacts, find_intersections
+from continua.collision.ccd import find_collider_impacts, find_impacts, find_intersections, find_passages
 from continua.collision.colliders import ColliderContacts, ColliderQuery, ColliderSet, sphere_trace
 from continua.collision.proximity import ContactCandidates, find_candidates
 
@@ -19,5 +19,6 @@ __all__ = [
     "find_collider_impacts",
     "find_impacts",
     "find_intersections",
+    "find_passages",
     "sphere_trace",
 ]

@@ -9,11 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.collision import ccd_kernels as kernels
-from continua.collision.broad_phase import CollisionMesh
+from continua.collision.broad_phase import CollisionMesh, SurfaceTopology
+from continua.collision.passage_kernels import confirm_passages
 from continua.collision.proximity import ContactCandidates, collect_chunks, to_candidates, track_sides
 from continua.geometry import Shape
 
-__all__ = ["ColliderHits", "Intersections", "find_collider_impacts", "find_impacts", "find_intersections"]
+__all__ = [
+    "ColliderHits",
+    "Intersections",
+    "find_collider_impacts",
+    "find_impacts",
+    "find_intersections",
+    "find_passages",
+]
 
 _PARALLEL_FROM = 1024  # vertices or edges
 _MAX_ADVANCES = 200
@@ -75,10 +83,72 @@ def find_impacts(
         previous_keys: Keys of the pairs that were active in the last step; see `find_candidates`.
     """
     x0, x1 = np.ascontiguousarray(x0), np.ascontiguousarray(x1)
-    topology = mesh.topology
-    margin = separation.max(axis=1, initial=0.0) + 1e-13 * mesh.follow(x0, x1)
+    radius = mesh.topology.radius
+    within = separation + 0.5 * (radius[:, None] + radius[None, :])
+    faces, edges = _search(mesh, x0, x1, separation, within, mesh.topology)
+    if previous_keys is not None:
+        track_sides(mesh, *faces, previous_keys, flip=False)
+    return to_candidates(mesh, faces, edges)
+
+
+def find_passages(
+    mesh: CollisionMesh, x0: NDArray[np.float64], x1: NDArray[np.float64], separation: NDArray[np.float64]
+) -> ContactCandidates:
+    """Return the pairs whose middle surfaces pass through each other on the straight path, or nearly do.
+
+    Radii do not count. A pair is found if it comes within `separation`, or if it starts closer than two separations,
+    within half of its distance at the start: so pairs that stay apart are never found, however close they are, and of
+    those that pass none is missed.
+
+    Args:
+        mesh: The surfaces, which do not intersect at the start.
+        x0: Positions of all points at the start [m], shape [n, 3].
+        x1: Positions at the end [m], shape [n, 3].
+        separation: Distance that counts [m], shape [m, m].
+    """
+    x0, x1 = np.ascontiguousarray(x0), np.ascontiguousarray(x1)
+    radius = mesh.topology.radius
+    thin = mesh.topology._replace(radius=np.zeros_like(radius))
+    faces, edges = _search(mesh, x0, x1, separation, separation, thin)
+    return to_candidates(
+        mesh, _confirm(x0, x1, *faces, True, separation), _confirm(x0, x1, *edges, False, separation)
+    )
+
+
+def _confirm(
+    x0: NDArray[np.float64],
+    x1: NDArray[np.float64],
+    ids: NDArray[np.int32],
+    values: NDArray[np.float64],
+    is_triangle: bool,
+    separation: NDArray[np.float64],
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return those of the kernels' pairs that also lose half of the distance that they have at the start."""
+    if not len(ids):
+        return ids, values
+    times = np.empty(len(ids))
+    confirm = confirm_passages.variant(len(ids) >= _PARALLEL_FROM)
+    confirm(x0, x1, np.ascontiguousarray(ids[:, :4]), is_triangle, separation[ids[:, 5], ids[:, 6]], times)
+    which = np.flatnonzero(times <= 1.0)
+    ids, values = ids[which], values[which]
+    values[:, 7] = times[which]
+    return ids, values
+
+
+def _search(
+    mesh: CollisionMesh,
+    x0: NDArray[np.float64],
+    x1: NDArray[np.float64],
+    gap: NDArray[np.float64],
+    separation: NDArray[np.float64],
+    topology: SurfaceTopology,
+) -> tuple[tuple[NDArray[np.int32], NDArray[np.float64]], tuple[NDArray[np.int32], NDArray[np.float64]]]:
+    """Return the vertices that come within `separation` of triangles, and the edges of edges, from the kernels.
+
+    `gap` [m, m] is the same without the radii of `topology`, by which boxes are widened anyway.
+    """
+    margin = gap.max(axis=1, initial=0.0) + 1e-13 * mesh.follow(x0, x1)
     widening = margin + topology.radius
-    separation = separation + 0.5 * (topology.radius[:, None] + topology.radius[None, :])
     near = mesh.near_vertices(margin)
     search_faces = kernels.ccd_vertex_face.variant(len(near.cells) >= _PARALLEL_FROM)
     faces = collect_chunks(
@@ -95,9 +165,7 @@ def find_impacts(
         ),
         len(near_edges.cells),
     )
-    if previous_keys is not None:
-        track_sides(mesh, *faces, previous_keys, flip=False)
-    return to_candidates(mesh, faces, edges)
+    return faces, edges
 
 
 def find_intersections(mesh: CollisionMesh, x: NDArray[np.float64]) -> Intersections:
@@ -160,9 +228,12 @@ def find_collider_impacts(
 
 
 def describe_overlaps(
-    overlaps: Collection[tuple[int, int]], names: Sequence[str], depth: Callable[[int, int], float]
+    overlaps: Collection[tuple[int, int]],
+    names: Sequence[str],
+    depth: Callable[[int, int], float],
+    place: Callable[[int, int], str] = lambda a, b: "",
 ) -> str:
-    """Return a warning that names the surfaces which intersect, with their `depth` [m], or an empty string."""
+    """Return a warning that names the surfaces which intersect, with `depth` [m] and `place`, or an empty string."""
     if not overlaps:
         return ""
     pairs = sorted({(min(a, b), max(a, b)) for a, b in overlaps})
@@ -170,5 +241,5 @@ def describe_overlaps(
     who = f"'{names[a]}' intersects itself" if a == b else f"'{names[a]}' and '{names[b]}' overlap"
     more = f" (and {len(pairs) - 1} more pairs)" if len(pairs) > 1 else ""
     deep = 0.0 if a == b else depth(a, b)
-    said = f", {deep:.3g} m deep," if deep > 0.0 else ""
+    said = f", {deep:.3g} m deep," if deep > 0.0 else place(a, b)
     return f"{who}{more} at the start{said} and will not touch each other; move them apart"

@@ -31,6 +31,7 @@ __all__ = ["ccd_edge_edge", "ccd_vertex_face", "edge_face_intersections", "times
 _DIRECTIONS = 6
 _MAX_BOXES = 20_000
 _ROUNDING = 1e-14
+_VOLUME_ROUNDING = 8e-16
 _AT_START = 2.0  # separations within which pieces of one body count as touching from the start
 
 
@@ -436,12 +437,21 @@ def ccd_edge_edge(tree, topology, kinds, x0, x1, near, separation, margin, count
 
 @inline
 def _signed_volume(a, b, c, d):
-    return dot3(sub3(b, a), cross3(sub3(c, a), sub3(d, a)))
+    """Return six times the volume of a tetrahedron, or 0 where rounding leaves its sign open (Shewchuk 1997)."""
+    p, q, r = sub3(b, a), sub3(c, a), sub3(d, a)
+    n = cross3(q, r)
+    volume = dot3(p, n)
+    size = (
+        abs(p[0]) * (abs(q[1] * r[2]) + abs(q[2] * r[1]))
+        + abs(p[1]) * (abs(q[2] * r[0]) + abs(q[0] * r[2]))
+        + abs(p[2]) * (abs(q[0] * r[1]) + abs(q[1] * r[0]))
+    )
+    return volume if abs(volume) > _VOLUME_ROUNDING * size else 0.0
 
 
 @inline
 def _segment_pierces_triangle(p, q, a, b, c):
-    """Return whether the segment p q pierces the interior of a triangle."""
+    """Return whether the segment p q certainly pierces the interior of a triangle: a flat sheet does not."""
     above, below = _signed_volume(a, b, c, p), _signed_volume(a, b, c, q)
     if (above > 0.0) == (below > 0.0) or above == 0.0 or below == 0.0:
         return False

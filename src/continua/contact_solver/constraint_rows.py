@@ -86,15 +86,18 @@ class ConstraintRows(ShortRepr):
         if all(s.basis is None for s in systems) or not len(self):
             return self
         parts = [_to_coefficients(len(s.rhs), s.basis) for s in systems]
-        to_coefficients = sparse.csr_array(sparse.block_diag(parts, format="csr"))
-        used = to_coefficients[self.row]
+        return self.transformed(sparse.csr_array(sparse.block_diag(parts, format="csr")))
+
+    def transformed(self, matrix: sparse.csr_array) -> ConstraintRows:
+        """Return the same constraints on other rows, of which the present ones are weighted sums, shape [N, N new]."""
+        used = matrix[self.row]
         counts = np.diff(used.indptr)
         contact = np.repeat(np.repeat(np.arange(len(self)), np.diff(self.ptr)), counts)
         block = np.repeat(self.block, counts, axis=0) * used.data[:, None]
         # entries of one contact with the same row are added; the order within a contact does not matter
         keys, places = np.unique(contact * np.int64(used.shape[1]) + used.indices, return_inverse=True)
         total = np.zeros((len(keys), 9))
-        np.add.at(total, places, block)
+        np.add.at(total, places.ravel(), block)
         contact, row = np.divmod(keys, used.shape[1])
         ptr = np.searchsorted(contact, np.arange(len(self) + 1)).astype(np.int32)
         return replace(self, ptr=ptr, row=row.astype(np.int32), block=total)

@@ -139,6 +139,7 @@ class StaticProblem(ShortRepr):
         commit: Takes the positions [m] and the contact forces [N] of the equilibrium, shape [n, 3] each, and sets the
             velocities to zero.
         contact_positions: Returns where the nodes touch others when the body is at x [n, 3] [m].
+        pressures: `deformable.incompressible.StaticPressures` of an incompressible body, or None.
     """
 
     potential: StaticPotential
@@ -147,10 +148,15 @@ class StaticProblem(ShortRepr):
     start: NDArray[np.float64]
     commit: Callable[[NDArray[np.float64], NDArray[np.float64]], None]
     contact_positions: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+    pressures: Any = None
 
 
 class ContactBody(Protocol):
-    """A deformable body as the contact solver sees it."""
+    """A deformable body as the contact solver sees it.
+
+    A body that touches others with points which are no nodes also has an attribute `carriers`, the matrix from its
+    nodes to these points, shape [p, n]; its positions and its surface are then those of the points.
+    """
 
     @property
     def name(self) -> str:
@@ -166,7 +172,7 @@ class ContactBody(Protocol):
 
     @property
     def positions(self) -> NDArray[np.float64]:
-        """Node positions [m], shape [n, 3]; only read."""
+        """Positions of the nodes, or of the points that touch others [m], shape [n, 3] or [p, 3]; only read."""
 
     @property
     def velocities(self) -> NDArray[np.float64]:
@@ -182,6 +188,17 @@ class ContactBody(Protocol):
     @property
     def surface(self) -> ContactSurface:
         """The surface with which it touches other bodies."""
+
+    @property
+    def node_masses(self) -> NDArray[np.float64]:
+        """Masses of the nodes [kg], shape [n]."""
+
+    def correct_motion(self, moved: NDArray[np.float64], velocity: NDArray[np.float64]) -> None:
+        """Move the nodes by [m] and add to their velocities [m/s], shape [n, 3] each, after a substep.
+
+        Contact calls it where a solve could not keep surfaces apart. A body without this method is not corrected;
+        others are kept from passing through it.
+        """
 
     def begin_step(self, dt: float) -> BodyStep:
         """Begin a step of `dt` [s]."""

@@ -32,12 +32,16 @@ from continua.contact_solver.constraint_rows import ConstraintRows
 from continua.contact_solver.contact_solution import ContactSolution
 from continua.contact_solver.contact_systems import DEFAULT_RTOL
 from continua.contact_solver.semismooth_newton_kernels import (
+    SLIDES,
+    add_balancing_impulses,
     add_contact_diagonal,
     append_rigid_motions,
+    block_sums,
     inverse_norm,
     linearise_contacts,
     local_compliance,
     predict_impulses,
+    restore_momenta,
 )
 from continua.linalg import BlockMatrix, BlockPattern, SolveReport, block_kernels
 from continua.linalg.krylov import gmres_kernels, ssor_kernels
@@ -63,10 +67,11 @@ MAX_REPEATED = 3
 DIAGONAL_FACTOR = 1.5
 """Part of the diagonal blocks of contacts in the preconditioner; it makes up for the other blocks."""
 
-LINEAR_REDUCTION, MAX_ITERATIONS = 0.05, 30
-"""Reduction of the residual by a linear solve, and its most iterations."""
+LINEAR_REDUCTION, MAX_ITERATIONS, MAX_SYMMETRIC_ITERATIONS = 0.05, 30, 120
+"""Reduction of the residual by a linear solve, its most iterations, and those where no contact slides, by conjugate
+gradients, which need no basis. More accurate solves save no rounds: multipliers converge by a factor in each."""
 
-MAX_SWEEPS, SWEEP_FRACTION, SWEEP_REDUCTION = 50, 0.1, 0.01
+MAX_SWEEPS, SWEEP_FRACTION, SWEEP_REDUCTION = 20, 0.1, 0.01
 """Most sweeps of a prediction, and the change in a sweep at which it ends, as a fraction of the tolerance, and of the
 change in the first sweep."""
 
@@ -213,6 +218,14 @@ class _Preconditioner:
             p.diagonal, self.joined.fixed, self.extra, self.inverse, self.scaled,
         )  # fmt: skip
         x = np.zeros_like(rhs)
+        if not ((state == SLIDES) & (derivative[:, 3:7:3] != 0.0).any(axis=1)).any():
+            basis, t, q, z, extra, partial = self._work
+            iterations, residual, _ = gmres_kernels.ssor_cg.variant(p.parallel)(
+                p.indptr, p.indices, m.blocks, p.diagonal, self.inner, self.starts, self.inverse, self.scaled,
+                rows.ptr, rows.row, rows.block, derivative, which, self.touched, self.extra, rhs, x,
+                LINEAR_REDUCTION, goal, MAX_SYMMETRIC_ITERATIONS, basis[0], z, basis[1], t, q, extra, partial,
+            )  # fmt: skip
+            return x, int(iterations), float(residual)
         iterations, residual, _ = gmres_kernels.ssor_gmres.variant(p.parallel)(
             p.indptr, p.indices, m.blocks, p.diagonal, self.inner, self.starts, self.inverse, self.scaled, rows.ptr,
             rows.row, rows.block, derivative, which, self.touched, self.extra, rhs, x, LINEAR_REDUCTION, goal,
@@ -289,6 +302,87 @@ class _RigidMotions:
         return ptr, row[:count], block[:count]
 
 
+@dataclass(eq=False)
+class _Balancing:
+    """The terms that balance the internal forces of those bodies which have them, see `MomentBalance`.
+
+    Attributes:
+        systems: These bodies.
+        first: Their first rows, shape [k].
+        end: Their last rows + 1, shape [k].
+        constant: Constant moments, shape [k, 3].
+        response: Moments per x, shape [N, 9].
+        arms: Arms [m], shape [N, 3].
+        mass_arms: The same times the mass, shape [N, 3].
+        inverse: Inverse moments of inertia, shape [k, 3, 3].
+        rotation: Inverses of the moments that rotations need, shape [k, 3, 3].
+        translation: Inverses of the impulses that translations need, shape [k, 3, 3].
+        added: The impulses that the right-hand sides contain [N s], shape [N, 3].
+    """
+
+    systems: list[VelocitySystem]
+    first: NDArray[np.int64]
+    end: NDArray[np.int64]
+    constant: NDArray[np.float64]
+    response: NDArray[np.float64]
+    arms: NDArray[np.float64]
+    mass_arms: NDArray[np.float64]
+    inverse: NDArray[np.float64]
+    rotation: NDArray[np.float64]
+    translation: NDArray[np.float64]
+    added: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, systems: Sequence[VelocitySystem], matrix: BlockMatrix) -> _Balancing:
+        longest = max(s.effective_dt for s in systems)
+        lows = np.cumsum([0] + [len(s.rhs) for s in systems])
+        parts = [
+            (k, terms)
+            for k, s in enumerate(systems)
+            if s.moment_balance is not None
+            and s.effective_dt == longest
+            and (terms := s.moment_balance()) is not None
+        ]
+        n = int(lows[-1]) if parts else 0
+        response, arms, mass_arms = np.zeros((n, 9)), np.zeros((n, 3)), np.zeros((n, 3))
+        for k, terms in parts:
+            own = slice(lows[k], lows[k + 1])
+            response[own], arms[own], mass_arms[own] = terms.response, terms.arms, terms.mass_arms
+        which = np.array([k for k, _ in parts], np.int64)
+        sums = np.zeros((len(which), 9))
+        block_sums(matrix.pattern.indptr, matrix.blocks, lows[which], lows[which + 1], sums)
+        return cls(
+            [systems[k] for k in which],
+            lows[which],
+            lows[which + 1],
+            np.array([terms.constant for _, terms in parts]).reshape(-1, 3),
+            response,
+            arms,
+            mass_arms,
+            np.linalg.inv(np.array([terms.inertia for _, terms in parts]).reshape(-1, 3, 3)),
+            np.linalg.inv(np.array([terms.rotation for _, terms in parts]).reshape(-1, 3, 3)),
+            np.asarray(np.linalg.inv(sums.reshape(-1, 3, 3).transpose(0, 2, 1)), np.float64),
+            np.zeros((n, 3)),
+        )
+
+    def add_to(self, out: NDArray[np.float64], x: NDArray[np.float64], factor: float = 1.0) -> None:
+        """Add the impulses that balance the internal forces of x."""
+        add_balancing_impulses(
+            self.first, self.end, self.constant, self.response, self.inverse, self.mass_arms, factor, x, out
+        )
+
+    def finish(self, x: NDArray[np.float64]) -> None:
+        """Add the impulses to the right-hand sides of the bodies, instead of those before."""
+        if not self.systems:
+            return
+        before, self.added = self.added, np.zeros_like(self.added)
+        self.add_to(self.added, x)
+        for s, low, high in zip(self.systems, self.first, self.end, strict=True):
+            assert s.add_impulse is not None
+            s.add_impulse(self.added[low:high] - before[low:high])
+            s.is_balanced = True
+
+
 class SemismoothNewton:
     """The method for some bodies; what does not depend on the contacts is kept from solve to solve.
 
@@ -301,6 +395,7 @@ class SemismoothNewton:
         self._joined = _Joined.of(systems)
         self._preconditioner = _Preconditioner(self._joined)
         self._motions = _RigidMotions.of(systems, self._joined)
+        self._balancing = _Balancing.of(systems, self._joined.matrix)
         j, metric = self._joined, self._preconditioner.row_compliance
         self._reference = (inverse_norm(metric, j.rhs) + inverse_norm(metric, j.scale)) ** 0.5
         self._is_first = True
@@ -323,6 +418,7 @@ class SemismoothNewton:
         accuracy: float = 1.0,
         coarse_factor: float = 1.0,
         give_way: NDArray[np.bool_] | bool = False,
+        restore: bool = False,
         deep_speed: float = inf,
         deadline: float = inf,
     ) -> ContactSolution:
@@ -339,12 +435,15 @@ class SemismoothNewton:
             accuracy: Accepted residual of the linear systems, as a fraction of that of the bodies' solvers.
             coarse_factor: Factor of the tolerances in a solve after which contacts are searched again.
             give_way: Which contacts are regularised if they move overlapping surfaces apart, shape [c].
+            restore: Whether balanced bodies are moved by what linear solves left of their impulse and moment.
             deep_speed: Speed [m/s] of separation, -b, from which they are regularised more.
             deadline: Time of `perf_counter` after which no more round begins, except the first.
         """
         rows = rows.in_unknowns(self.systems)
         joined, preconditioner, count = self._joined, self._preconditioner, len(rows)
         joined.update_rhs(self.systems)
+        balancing = self._balancing
+        rhs = joined.rhs - balancing.added if balancing.systems else joined.rhs
         touched = np.unique(rows.row).astype(np.int64)
         preconditioner.set_touched(touched)
         compliance = np.zeros((count, 6))
@@ -386,7 +485,8 @@ class SemismoothNewton:
                     row_compliance, moving, SWEEP_FRACTION * accepted, SWEEP_REDUCTION,
                     MAX_SWEEPS, predicted, work,
                 )  # fmt: skip
-            unbalanced = joined.rhs - joined.matrix.multiply(x)
+            unbalanced = rhs - joined.matrix.multiply(x)
+            balancing.add_to(unbalanced, x)
             if rounds or not self._is_first:
                 total = unbalanced.copy()
                 rows.apply_transpose(predicted, total)
@@ -423,9 +523,18 @@ class SemismoothNewton:
             return ContactSolution(
                 initial_impulse, SolveReport(iterations, -1.0, False), rounds, error, converged=False
             )
+        if restore and balancing.systems:
+            unbalanced = rhs - joined.matrix.multiply(x)
+            balancing.add_to(unbalanced, x)
+            rows.apply_transpose(predicted, unbalanced)
+            restore_momenta(
+                balancing.first, balancing.end, balancing.arms, balancing.translation, balancing.rotation,
+                unbalanced, x,
+            )  # fmt: skip
         if not coarse:
             _close_single_contacts(rows, bound, joined, predicted, x)
         self._is_first = False
+        balancing.finish(x)
         first = 0
         for s in self.systems:
             s.x[:] = x[first : first + len(s.x)]

@@ -12,6 +12,9 @@ from continua.numerics import inline, kernel
 SEPARATION_SLACK = 0.01
 """Part of the speed at which contacts move overlapping surfaces apart that they may be off."""
 
+ACTIVE_SWEEPS = 8
+"""Most sweeps over the active contacts between sweeps over all."""
+
 OPEN, STICKS, SLIDES, BILATERAL = 0, 1, 2, 3
 """States of a contact."""
 
@@ -136,7 +139,8 @@ def predict_impulses(
 ):  # fmt: skip
     """Find impulses of contacts that obey Coulomb's law where each row moves by its own compliance only.
 
-    Gauss-Seidel sweeps over the contacts, each of which is solved exactly.
+    Gauss-Seidel sweeps over the contacts, each of which is solved exactly. Between sweeps over all contacts are some
+    over those which have an impulse.
 
     Args:
         ptr: First entries of the contacts, see `ConstraintRows`.
@@ -167,9 +171,12 @@ def predict_impulses(
     first_change = 0.0
     error = 0.0
     w = np.zeros(6)
+    active, active_count, partial = np.empty(count, np.int32), 0, 0
     for sweep in range(-1, max_sweeps):  # the first one finds the error of the start and changes nothing
         largest = 0.0
-        for c in range(count):
+        is_full = sweep <= 0 or partial == 0
+        for k in range(count if is_full else active_count):
+            c = k if is_full else active[k]
             if not compliance[c, 0] + compliance[c, 3] + compliance[c, 5] > 0.0:
                 impulse[c, 0], impulse[c, 1], impulse[c, 2] = 0.0, 0.0, 0.0
                 continue
@@ -217,8 +224,20 @@ def predict_impulses(
             continue
         if sweep == 0:
             first_change = largest
-        if largest <= max(tolerance, reduction * first_change) or not np.isfinite(largest):
+        if not np.isfinite(largest):
             break
+        is_small = largest <= max(tolerance, reduction * first_change)
+        if is_full:
+            if is_small:
+                break
+            active_count = 0
+            for c in range(count):
+                if impulse[c, 0] != 0.0 or bilateral[c] != 0:
+                    active[active_count] = c
+                    active_count += 1
+            partial = ACTIVE_SWEEPS
+        else:
+            partial = 0 if is_small else partial - 1
     return error
 
 
@@ -437,3 +456,86 @@ def append_rigid_motions(ptr, row, block, body, positions, centers, new_ptr, new
                 new_block[at + 1, 3 * k + 2] += r0 * g1 - r1 * g0
     new_ptr[ptr.shape[0] - 1] = q
     return q
+
+
+@kernel
+def add_balancing_impulses(first, end, constant, response, inverse, mass_arms, factor, x, out):
+    """Add a factor times the impulses that balance the internal forces of bodies, see `MomentBalance`.
+
+    Args:
+        first: First row of each balanced body [k].
+        end: Their last rows + 1.
+        constant: Constant part of the moments [N m s], shape [k, 3].
+        response: How they depend on x [n, 9].
+        inverse: Inverse moments of inertia [k, 3, 3].
+        mass_arms: Arms of the rows times the mass [n, 3].
+        factor: Factor of the impulses.
+        x: The solution [n, 3].
+        out: Receives the impulses [n, 3].
+    """
+    for b in range(first.shape[0]):
+        t0, t1, t2 = constant[b, 0], constant[b, 1], constant[b, 2]
+        for i in range(first[b], end[b]):
+            r = response[i]
+            t0 += r[0] * x[i, 0] + r[3] * x[i, 1] + r[6] * x[i, 2]
+            t1 += r[1] * x[i, 0] + r[4] * x[i, 1] + r[7] * x[i, 2]
+            t2 += r[2] * x[i, 0] + r[5] * x[i, 1] + r[8] * x[i, 2]
+        m = inverse[b]
+        w0 = -factor * (m[0, 0] * t0 + m[0, 1] * t1 + m[0, 2] * t2)
+        w1 = -factor * (m[1, 0] * t0 + m[1, 1] * t1 + m[1, 2] * t2)
+        w2 = -factor * (m[2, 0] * t0 + m[2, 1] * t1 + m[2, 2] * t2)
+        for i in range(first[b], end[b]):
+            a = mass_arms[i]
+            out[i, 0] += w1 * a[2] - w2 * a[1]
+            out[i, 1] += w2 * a[0] - w0 * a[2]
+            out[i, 2] += w0 * a[1] - w1 * a[0]
+
+
+@kernel
+def block_sums(indptr, blocks, first, end, sums):
+    """Sum the blocks of the rows first[b]..end[b]-1 for each b, column by column [k, 9]."""
+    for b in range(first.shape[0]):
+        for q in range(9):
+            sums[b, q] = 0.0
+        for k in range(indptr[first[b]], indptr[end[b]]):
+            for q in range(9):
+                sums[b, q] += blocks[k, q]
+
+
+@kernel
+def restore_momenta(first, end, arms, translation, rotation, residual, x):
+    """Move balanced bodies so that net impulse and moment of the residual of their systems vanish.
+
+    Args:
+        first: First row of each balanced body [k].
+        end: Their last rows + 1.
+        arms: Arms of the rows from the centre of mass [m], shape [n, 3].
+        translation: Inverse of the impulse that translations need [k, 3, 3].
+        rotation: Inverse of the moments that rotations need [k, 3, 3].
+        residual: The residual [n, 3].
+        x: The solution, changed in place [n, 3].
+    """
+    for b in range(first.shape[0]):
+        s0, s1, s2 = 0.0, 0.0, 0.0
+        t0, t1, t2 = 0.0, 0.0, 0.0
+        for i in range(first[b], end[b]):
+            a, f = arms[i], residual[i]
+            s0 += f[0]
+            s1 += f[1]
+            s2 += f[2]
+            t0 += a[1] * f[2] - a[2] * f[1]
+            t1 += a[2] * f[0] - a[0] * f[2]
+            t2 += a[0] * f[1] - a[1] * f[0]
+        m = translation[b]
+        v0 = m[0, 0] * s0 + m[0, 1] * s1 + m[0, 2] * s2
+        v1 = m[1, 0] * s0 + m[1, 1] * s1 + m[1, 2] * s2
+        v2 = m[2, 0] * s0 + m[2, 1] * s1 + m[2, 2] * s2
+        m = rotation[b]
+        w0 = m[0, 0] * t0 + m[0, 1] * t1 + m[0, 2] * t2
+        w1 = m[1, 0] * t0 + m[1, 1] * t1 + m[1, 2] * t2
+        w2 = m[2, 0] * t0 + m[2, 1] * t1 + m[2, 2] * t2
+        for i in range(first[b], end[b]):
+            a = arms[i]
+            x[i, 0] += v0 + (w1 * a[2] - w2 * a[1])
+            x[i, 1] += v1 + (w2 * a[0] - w0 * a[2])
+            x[i, 2] += v2 + (w0 * a[1] - w1 * a[0])

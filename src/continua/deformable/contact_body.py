@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy.sparse import csgraph
 
 from continua.collision import ColliderSet
 from continua.contact_solver.contact_body import ContactSurface, StaticProblem
-from continua.deformable.statics import StaticReport, static_potential
+from continua.deformable.statics import StaticPotential, StaticReport, commit_pressures, static_potential
 from continua.deformable.step import DeformableStep
 from continua.timestepping import BodyStep
 
@@ -49,9 +50,27 @@ class DeformableContactBody:
         """Node velocities [m/s], shape [n, 3]."""
         return self._body._v
 
+    @property
+    def carriers(self) -> sparse.csr_array | None:
+        """The matrix from nodes to the points that touch others, shape [p, n]; None where these are the nodes."""
+        return self._body._surface.carriers
+
     def positions_after(self, V: NDArray[np.float64], dt: float) -> NDArray[np.float64]:
         """Return the node positions [m] after `dt` [s] with velocities V [n, 3]."""
-        return self.positions + dt * V
+        carriers = self.carriers
+        return self.positions + dt * (V if carriers is None else np.asarray(carriers @ V))
+
+    @property
+    def node_masses(self) -> NDArray[np.float64]:
+        """Masses of the nodes [kg], shape [n]."""
+        added = self._body._added_mass
+        return self._body._node_mass if added is None else self._body._node_mass + added
+
+    def correct_motion(self, moved: NDArray[np.float64], velocity: NDArray[np.float64]) -> None:
+        """Move the nodes by [m] and add to their velocities [m/s], shape [n, 3] each, after a substep."""
+        self._body._x += moved
+        self._body._v += velocity
+        self._body._stepper.restart(self._body._v)
 
     @property
     def contact_nodes(self) -> NDArray[np.int32]:
@@ -97,16 +116,20 @@ class DeformableContactBody:
             self._body._dirichlet,
             support_mass,
             start,
-            self._commit_static,
+            partial(self._commit_static, potential),
             self._body._surface.contact_positions,
+            potential.pressures,
         )
 
-    def _commit_static(self, x: NDArray[np.float64], contact_forces: NDArray[np.float64]) -> None:
+    def _commit_static(
+        self, potential: StaticPotential, x: NDArray[np.float64], contact_forces: NDArray[np.float64]
+    ) -> None:
         body = self._body
         body._x[:] = x
         body._v[:] = 0.0
         body._stepper.restart(body._v)
         body.set_contact_forces(contact_forces)
+        commit_pressures(body, potential)
 
 
 def connected_pieces(elements: NDArray[np.integer], node_count: int) -> NDArray[np.int32]:

@@ -108,11 +108,13 @@ class DeformableBody(BoundaryConditions):
         """Return the surface with which the body touches others."""
         elements, triangles = self._elements, self._surface.triangles
         pieces = connected_pieces(elements.elements, elements.node_count)
+        if self._surface.matter is not None:
+            pieces = pieces[self._surface.matter.nodes[:, 0]]
         several = len(triangles) > 0 and bool((pieces[triangles[:, 0]] != pieces[triangles[0, 0]]).any())
         label = (
             np.unique(pieces[triangles[:, 0]], return_inverse=True)[1].astype(np.int32) if several else None
         )
-        return ContactSurface(elements.rest_positions, triangles, pieces=label)
+        return ContactSurface(self._surface.rest, triangles, pieces=label)
 
     def _nodal_coefficients(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the coefficients of a field with the given values at the nodes, shape [n, 3]."""
@@ -224,8 +226,15 @@ class DeformableBody(BoundaryConditions):
 
     @property
     def triangles(self) -> NDArray[np.int32]:
-        """The outer surface over the nodes, outward oriented, shape [k, 3]; a read-only copy."""
-        return self._read_only("triangles", self._surface.triangles)
+        """The outer surface over the nodes, outward oriented, shape [k, 3]; a read-only copy.
+
+        Of a cut body they are the faces of its elements in which its surface lies; frames have the surface itself as
+        their skin.
+        """
+        triangles = (
+            self._surface.triangles if self._surface.carriers is None else self.mesh.boundary_triangles
+        )
+        return self._read_only("triangles", triangles)
 
     def summary(self) -> dict[str, int | str]:
         """Return the number and order of the elements, for reports."""
@@ -263,6 +272,7 @@ class DeformableBody(BoundaryConditions):
             raise
         if before.incompressibility is not None and self._stepper.incompressibility is not None:
             self._stepper.incompressibility.pressure[:] = before.incompressibility.pressure
+            self._stepper.incompressibility.guesses[:] = before.incompressibility.guesses
         self._stepper.restart(self._v)
         self._reactions = None
         self._density = None  # explicit methods use lumped mass
@@ -287,7 +297,8 @@ class DeformableBody(BoundaryConditions):
     @property
     def contact_nodes(self) -> NDArray[np.int32]:
         """The nodes that colliders can touch, shape [k]: those on the surface, or all if some stiffness is zero."""
-        if self._materials.has_zero_stiffness:  # interior nodes would fall through the surface
+        if self._materials.has_zero_stiffness and self._surface.carriers is None:
+            # interior nodes would fall through the surface
             return np.arange(self.node_count, dtype=np.int32)
         return self._surface.nodes
 
@@ -391,7 +402,7 @@ class DeformableBody(BoundaryConditions):
         self._v[:] = self._initial_v
         self._stepper.restart(self._v)
         if self._stepper.incompressibility is not None:
-            self._stepper.incompressibility.pressure[:] = 0.0
+            self._stepper.incompressibility.set_static(0.0)
         self._stepper.restore_solver_memory()
         self._stepper.restore_solver_state({})
         self._reactions = None
@@ -424,6 +435,7 @@ class DeformableBody(BoundaryConditions):
         if self.incompressible:
             stepper.incompressibility = Incompressibility(elements, self._recovery_time, self.name)
             stepper.history["pressure"] = stepper.incompressibility.pressure
+            stepper.history["pressure_guesses"] = stepper.incompressibility.guesses
         return stepper
 
     def _state_arrays(self) -> dict[str, NDArray]:

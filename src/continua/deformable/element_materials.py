@@ -21,7 +21,7 @@ __all__ = ["ElementMaterials", "are_incompressible", "checked_parts", "deviatori
 
 def with_constants(law: Law, changes: Mapping[str, Any]) -> Law:
     """Return a law with some of its constants replaced; unknown constants are refused."""
-    names = [field.name for field in fields(law)]
+    names = [field.name for field in fields(law) if field.init]
     for key in changes:
         choice(key, f"a constant of the law {type(law).__name__}", names)
     return replace(law, **changes)

@@ -19,7 +19,7 @@ import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 from continua.errors import InputError
-from continua.mesh import TopologyChange, connected_pieces
+from continua.mesh import TetMesh, TopologyChange, connected_pieces
 from continua.mesh.topology import interpolate, nodes_within, padded_rows
 from continua.numerics.bernstein import bernstein_tables
 from continua.numerics.quadrature import tet_rule
@@ -119,7 +119,15 @@ class FieldTransfer:
         """Return the new nodes where the value follows from the values at the given old nodes alone, sorted."""
         inside = np.zeros(self.old_count, bool)
         inside[nodes] = True
-        return nodes_within(*self._value_parents, inside)
+        found = nodes_within(*self._value_parents, inside)
+        cut = self._cut_mesh
+        return found if cut is None or cut.subdomains is None else cut.subdomains.touching(cut, found)
+
+    @property
+    def _cut_mesh(self) -> TetMesh | None:
+        """The new mesh if it was cut through elements, else None."""
+        mesh = self.change.mesh
+        return mesh if isinstance(mesh, TetMesh) and mesh.subdomains is not None else None
 
     def distribute(self, forces: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return forces at the new nodes [n_new, ...] that are equivalent to forces at the old ones."""
@@ -147,6 +155,12 @@ class FieldTransfer:
             return _used(self.distribute(_scattered(nodes, weights, self.old_count)))
         children = np.flatnonzero(self.element_parents == element)
         values = _scattered(nodes, weights, self.old_count)
+        cut = self._cut_mesh
+        if cut is not None and cut.subdomains is not None and len(children) > 1:
+            before = self.change.before
+            point = values[self._before[element]] @ before.points[before.cells[element]]
+            holder = cut.subdomains.holders(cut, self.element_parents, np.array([element]), point[None])
+            return _used(self._restriction_over(holder).T @ values)
         if len(children) > 1 and self.change.mesh.is_split:
             place = values[self._before[element]] @ bernstein_tables(self._order).indices / self._order
             inside = np.linalg.solve(self.change.corner_weights[children].swapaxes(1, 2), place[:, None])
@@ -226,6 +240,9 @@ class FieldTransfer:
         # for each pair (new element, node of its parent): the old node, the cost, the volume, and weights
         old = [self._before[self.element_parents[same]].ravel()]
         cost = [np.ones(len(same) * width)]
+        cut = self._cut_mesh
+        if cut is not None and cut.subdomains is not None:  # a node is where its matter is
+            cost = [np.where(cut.subdomains.real_corners(cut)[same], 1.0, 2.0).ravel()]
         share = [np.repeat(volumes[same], width)]
         rows = [np.arange(len(same) * width)]
         columns = [self._after[same].ravel()]

@@ -179,3 +179,66 @@ def rigid_residual(positions, node_mass, mass_positions, impulse):
     inertia[2, 0] = inertia[0, 2]
     inertia[2, 1] = inertia[1, 2]
     return net, torque, total, inertia, center
+
+
+@kernel
+def moment_response(
+    indptr, indices, blocks, mass, positions, node_mass, mass_positions, gain, arms, mass_arms, response
+):
+    """Find how the moment of a body's internal forces about its centre of mass depends on the solution of a step.
+
+    With Q the rotations e_k x r, one column for each axis, the moment is Q^T (gain M - A) x and a constant.
+
+    Args:
+        indptr: Row starts of the matrix A.
+        indices: Its columns.
+        blocks: Its blocks, column by column [b, 9].
+        mass: Scalar mass of every block [b].
+        positions: Node positions x [n, 3].
+        node_mass: Row sums of the mass matrix [n].
+        mass_positions: M x [n, 3].
+        gain: Factor of the mass in A.
+        arms: Receives the arms r from the centre of mass [m], shape [n, 3].
+        mass_arms: Receives M r [n, 3].
+        response: Receives (gain M - A) Q, row by row [n, 9].
+
+    Returns:
+        By how much A resists rotations more than the mass does, Q^T (A - gain M) Q, shape [3, 3].
+    """
+    n = positions.shape[0]
+    center = np.zeros(3)
+    total = 0.0
+    for i in range(n):
+        total += node_mass[i]
+        for c in range(3):
+            center[c] += mass_positions[i, c]
+    center /= total
+    for i in range(n):
+        for c in range(3):
+            arms[i, c] = positions[i, c] - center[c]
+            mass_arms[i, c] = mass_positions[i, c] - node_mass[i] * center[c]
+    for i in range(n):
+        for c in range(3):
+            s0, s1, s2 = 0.0, 0.0, 0.0
+            for k in range(indptr[i], indptr[i + 1]):
+                j = indices[k]
+                b0, b1, b2 = blocks[k, c], blocks[k, 3 + c], blocks[k, 6 + c]
+                s0 += arms[j, 1] * b2 - arms[j, 2] * b1
+                s1 += arms[j, 2] * b0 - arms[j, 0] * b2
+                s2 += arms[j, 0] * b1 - arms[j, 1] * b0
+            response[i, 3 * c], response[i, 3 * c + 1], response[i, 3 * c + 2] = -s0, -s1, -s2
+        m0, m1, m2 = gain * mass_arms[i, 0], gain * mass_arms[i, 1], gain * mass_arms[i, 2]
+        response[i, 1] += m2
+        response[i, 2] -= m1
+        response[i, 3] -= m2
+        response[i, 5] += m0
+        response[i, 6] += m1
+        response[i, 7] -= m0
+    resistance = np.zeros((3, 3))
+    for i in range(n):
+        r, b = arms[i], response[i]
+        for k in range(3):
+            resistance[0, k] -= r[1] * b[6 + k] - r[2] * b[3 + k]
+            resistance[1, k] -= r[2] * b[k] - r[0] * b[6 + k]
+            resistance[2, k] -= r[0] * b[3 + k] - r[1] * b[k]
+    return resistance

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,16 +32,27 @@ from continua.deformable.boundary_conditions.constraints import Pull
 from continua.deformable.boundary_conditions.dirichlet import DirichletSet
 from continua.deformable.convergence import Convergence, ConvergenceTest, energy_floor, force_floor
 from continua.deformable.elements import AssembledSystem, Elements
+from continua.deformable.incompressible import KeepsVolumes, StaticPressures, search_with_pressures
 from continua.deformable.integrators.spring_terms import add_pulls, pull_energy
 from continua.deformable.line_search import line_search
+from continua.deformable.solver_setup import choose_solver
 from continua.errors import DivergedError, InputError
-from continua.linalg import PCG, AutoSolver, BlockMatrix, LinearSolver, MergedPCG, Multigrid, SolveReport
+from continua.linalg import (
+    PCG,
+    AutoSolver,
+    BlockMatrix,
+    Direct,
+    LinearSolver,
+    MergedPCG,
+    Multigrid,
+    SolveReport,
+)
 from continua.timestepping import VelocitySystem
 
 if TYPE_CHECKING:
     from continua.deformable.deformable_body import DeformableBody
 
-__all__ = ["StaticReport", "solve_static"]
+__all__ = ["StaticPotential", "StaticReport", "commit_pressures", "solve_static", "static_potential"]
 
 _SHORTEST = 2.0**-10  # part of the way below which a load step is given up
 _FOLLOWING = 50  # most times that loads are taken anew where the body has got to
@@ -49,6 +60,9 @@ _LEAST_SLACK = 0.02  # part of the mass that a body leans on from the start whic
 _RTOL = 1e-8  # tolerance of linear solves with contacts
 _CLOSED = 1e-6  # part of an element's size that a contact may be open or closed too far in the end
 _NEAR = 0.25  # part of the body's size within which nodes know of shapes
+_ITERATIVE_FROM = (
+    1000  # nodes of incompressible bodies from which iterative solvers are faster than factorisations
+)
 _ON_THE_WAY = 1e-3  # unbalanced force that load steps before the last may leave
 
 
@@ -89,6 +103,7 @@ class StaticPotential:
         pulls: Springs.
         touch: Finds the nodes that are near a shape at given positions, or None.
         rounding_amplification: See `Law.rounding_amplification`.
+        pressures: Those of an incompressible body, which the energy of the elements includes.
 
     Attributes:
         rhs: The unbalanced force [N], shape [n, 3]: at the end the opposite of what holds the body.
@@ -103,7 +118,9 @@ class StaticPotential:
         pulls: tuple[Pull, ...] = (),
         touch: Callable[[NDArray[np.float64]], ConstraintRows] | None = None,
         rounding_amplification: float = 1.0,
+        pressures: StaticPressures | None = None,
     ) -> None:
+        self.pressures = pressures
         self.elements, self.matrix, self.mass = elements, matrix, mass
         self._rounding_amplification = rounding_amplification
         self.force, self.pulls, self._touch = force, pulls, touch
@@ -199,6 +216,12 @@ class StaticNewton:
 
         Where rounding does not allow that, the least that it allows is enough: `convergence` then is ROUNDED.
         """
+        if self.land.pressures is None:
+            return self._run(x, rtol)
+        return search_with_pressures(partial(self._run, x), [self.land.pressures], rtol)
+
+    def _run(self, x: NDArray[np.float64], rtol: float) -> bool:
+        """Move x to the equilibrium under given pressures; see `run`."""
         land, test = self.land, self.test
         land.slack = self.slack
         potential = land.potential(x)
@@ -235,11 +258,22 @@ class StaticNewton:
             if not (report.residual >= 0.0 and fall > 0.0 and np.isfinite(fall)):
                 if kept is not None:
                     break
+                if land.pressures is not None and land.pressures.is_exact:
+                    land.pressures.set_exact(False)
+                    potential = land.potential(x)
+                    continue
                 # a collapsed element leaves a direction without stiffness: lean on the mass there
                 lean = 1e-6 * float(np.abs(land.matrix.blocks).max()) / float(land.mass.max())
                 land.slack = 10.0 * land.slack if land.slack else lean
                 continue
             length, potential = line_search(land, x, direction, potential, fall)
+            if land.pressures is not None:
+                was_exact = land.pressures.is_exact
+                if (length == 1.0) != was_exact:
+                    land.pressures.set_exact(length == 1.0)
+                    potential = land.potential(x)
+                if length == 0.0 and was_exact:
+                    continue
             if length == 0.0:
                 break
             land.slack *= 0.1 if length == 1.0 else 2.0
@@ -328,19 +362,59 @@ def static_potential(
     held.apply(way)
     x = body._x + way
     body._collect_forces(x, still, body._force)
-    body._stepper.system.invalidate_matrix()
-    land = StaticPotential(
-        body._static_elements(),
-        body._stepper.matrix,
-        body._mass,
-        body._force,
-        tuple(body._pulls),
-        _leaning(body, obstacles),
-        body.material.rounding_amplification,
-    )
+    land = _potential(body, x, _leaning(body, obstacles))
     weight = float(np.abs(body._force).max()) / float(body._node_mass.mean())
     held_enough = held.any and not in_pieces and held.unconstrained_direction(body._force) is None
     return land, 0.0 if held_enough else 10.0 * weight / body._size, x
+
+
+def _potential(
+    body: DeformableBody,
+    x: NDArray[np.float64],
+    touch: Callable[[NDArray[np.float64]], ConstraintRows] | None,
+) -> StaticPotential:
+    """Return the potential of a body for a search that starts at x [n, 3], which touches what `touch` finds."""
+    elements, matrix, mass, pressures = body._static_elements(), body._stepper.matrix, body._mass, None
+    volumes = body._stepper.incompressibility
+    if volumes is None:
+        body._stepper.system.invalidate_matrix()
+    else:
+        volumes.check_enclosed_at_rest(x, body._dirichlet.fixed)
+        matrix = BlockMatrix(elements.pattern)  # penalties of volumes couple more nodes
+        mass = elements.mass(body._materials.density, True)
+        pressures = StaticPressures(
+            cast(KeepsVolumes, elements),
+            volumes.one_ring.rest_volumes,
+            volumes.shear_modulus,
+            volumes.pressure,
+        )
+    return StaticPotential(
+        elements,
+        matrix,
+        mass,
+        body._force,
+        tuple(body._pulls),
+        touch,
+        body.material.rounding_amplification,
+        pressures,
+    )
+
+
+def _solver(body: DeformableBody, land: StaticPotential) -> LinearSolver:
+    """Return a solver that is set up for the matrix of a potential."""
+    if land.pressures is None:
+        return body._stepper.solver
+    nodes = land.elements.node_count
+    solver = Direct() if nodes < _ITERATIVE_FROM else choose_solver(land.elements)
+    solver.setup(land.matrix)
+    return solver
+
+
+def commit_pressures(body: DeformableBody, land: StaticPotential) -> None:
+    """Give an incompressible body the pressures of the equilibrium that was found."""
+    volumes = body._stepper.incompressibility
+    if volumes is not None and land.pressures is not None:
+        volumes.set_static(land.pressures.total())
 
 
 def _leaning(
@@ -362,11 +436,6 @@ def solve_static(
     body: DeformableBody, rtol: float, max_newton: int, steps: int | None, obstacles: ColliderSet | None
 ) -> StaticReport:
     """Put a body at its static equilibrium; see `DeformableBody.settle`."""
-    if body.incompressible:
-        raise InputError(
-            f"settle cannot find the equilibrium of the incompressible body '{body.name}' yet; let it come to rest in "
-            "steps with some damping"
-        )
     around, held = body._environment, body._dirichlet
     _refuse_slack(body)
     held.update(
@@ -385,21 +454,12 @@ def solve_static(
             f"body '{body.name}' has no equilibrium, because nothing holds it along ({along}), "
             "where the loads move it; pin or lock it there"
         )
-    body._stepper.system.invalidate_matrix()
-    land = StaticPotential(
-        body._static_elements(),
-        body._stepper.matrix,
-        body._mass,
-        body._force,
-        tuple(body._pulls),
-        _at_rest(body, obstacles),
-        body.material.rounding_amplification,
-    )
+    land = _potential(body, x, _at_rest(body, obstacles))
     # a body that nothing holds yet falls by a part of its size in an iteration
     weight = float(np.abs(body._force).max()) / float(body._node_mass.mean())
     search = StaticNewton(
         land,
-        body._stepper.solver,
+        _solver(body, land),
         held,
         0.0 if held.any else 10.0 * weight / body._size,
         max_newton,
@@ -426,6 +486,7 @@ def solve_static(
     body._x[:] = x
     body._v[:] = 0.0
     body._stepper.restart(body._v)
+    commit_pressures(body, land)
     body._reactions = partial(np.array, -land.rhs)
     body.set_contact_forces(land.push.copy())
     return StaticReport(
@@ -494,19 +555,25 @@ def _at_rest(
     if obstacles is None:
         return None
     nodes = body.contact_nodes
-    nodes = nodes[body._dirichlet.fixed[nodes] != 1]
+    carriers = body._surface.carriers
+    if carriers is None:
+        nodes = nodes[body._dirichlet.fixed[nodes] != 1]
+    else:
+        free = abs(carriers) @ (body._dirichlet.fixed != 1).astype(float)
+        nodes = nodes[free[nodes] > 0.0]
     time, margin = body._environment.time, _NEAR * body._size
 
     def find(x: NDArray[np.float64]) -> ConstraintRows:
         points = body._surface.contact_positions(x)[nodes]
         met = obstacles.query(points, time, 0.0).find_close(margin)
         node = nodes[met.point].astype(np.int64)
-        return contact_rows(
+        rows = contact_rows(
             met.normal,
             met.position,
             met.gap,
             soft_rows=node[:, None],
             key=met.collider.astype(np.int64) * 2**32 + node,
         )
+        return rows if carriers is None or not len(rows) else rows.transformed(carriers)
 
     return find

@@ -29,6 +29,7 @@ from continua.timestepping import (
     SolveResult,
     StepCoroutine,
     SubstepError,
+    VolumePartner,
     VolumeProjection,
     advance_with_retries,
 )
@@ -85,11 +86,37 @@ class DeformableStep:
         if stepper.incompressibility is not None:
             projection = yield from self._keep_volumes(stepper.incompressibility, dt)
             outcome = replace(outcome, projection=projection)
+        elif body.integrator.keeps_volumes and step.dirichlet.basis is None:
+            yield from self._follow_volumes(step, dt)
         stepper.accept(state)
         if stepper.incompressibility is not None:
             stepper.incompressibility.accept()
         body._advance_material(dt)
         self._outcomes.append(outcome)
+
+    def _follow_volumes(self, step: StepInput, dt: float) -> Generator[VolumePartner, SolveResult, None]:
+        """Move with the projections of incompressible bodies that the body touches.
+
+        A node of a stiff body that moved as freely as its mass alone would strain the body: it moves like its part of
+        the matrix of an implicit step. Its velocity changes by the whole impulse, so that momentum is kept.
+        """
+        state, stepper = self.state, self.body._stepper
+
+        def inverse_masses() -> NDArray[np.float64]:
+            return stepper.inverse_masses(state, step)
+
+        def effective_inverses() -> NDArray[np.float64]:
+            return inverse_masses() / stepper.inertia_ratio(state)[:, None]
+
+        over = VolumePartner(lambda: (stepper.positions - state.x) / dt, effective_inverses)
+        yield over
+        if over.velocities is not None and over.change is not None and over.change.any():
+            stepper.positions = state.x + dt * over.velocities
+            stepper.velocities = stepper.velocities + stepper.inertia_ratio(state)[:, None] * over.change
+        end = VolumePartner(lambda: stepper.velocities, inverse_masses)
+        yield end
+        if end.velocities is not None:
+            stepper.velocities = end.velocities
 
     def _keep_volumes(
         self, incompressibility: Incompressibility, dt: float

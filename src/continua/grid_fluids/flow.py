@@ -106,7 +106,7 @@ class Flow:
         window = self.domain.cut_cells.replace(obstacles, time)
         if window is not None:
             self._update_operators(window)
-        self.transport.forget_volumes()
+            self.transport.forget_volumes()
 
     @timed("cut cells")
     def _place_obstacles(self, time: float) -> None:

@@ -21,7 +21,6 @@ class GridFluidSystem(System):
     Colliders and rigid bodies become their obstacles in `coupling.fluid`.
     """
 
-    can_change: ClassVar = False  # obstacles are cut into the grid at the start
     kinds: ClassVar = (GridFluid,)
     order: ClassVar = 10
 

@@ -155,6 +155,11 @@ class Viscosity:
             )
         return reports
 
+    def wall_samples(self, axis: int) -> NDArray[np.intp]:
+        """Return the flat indices of the samples inside walls, whose velocity has to be that of the wall."""
+        component = self._components[axis]
+        return component.source[component.wall]
+
     def wall_force(self, viscosity: float) -> NDArray[np.float64]:
         """Return the viscous force on obstacles along x, y and z [N], for the dynamic viscosity [Pa s]."""
         force = np.zeros(3)

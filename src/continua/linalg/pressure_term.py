@@ -116,7 +116,9 @@ class SchurComplement:
     def __init__(self, mass: sparse.csr_array, bounds: tuple[float, float]) -> None:
         self._matrix = mass
         self._inverse = 1.0 / (1.0 + mass.diagonal())
-        self._low, self._high = min(bounds[0], 1.0), max(bounds[1], 1.0)
+        # a singular mass matrix leaves the identity
+        least = 1.0 / (1.0 + float(mass.diagonal().max(initial=0.0)))
+        self._low, self._high = max(min(bounds[0], 1.0), least), max(bounds[1], 1.0)
         self._steps = max(1, int(np.ceil(_ACCURACY * np.sqrt(self._high / self._low)))) - 1
 
     def solve(self, rhs: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,6 +3,7 @@
 from continua.materials.corotated import Corotated
 from continua.materials.custom import CustomLaw
 from continua.materials.editing_material import EditingMaterial
+from continua.materials.fabric import FABRICS, Fabric
 from continua.materials.fiber_reinforced import FiberReinforced
 from continua.materials.law import Hyperelastic, Law
 from continua.materials.linear import Linear
@@ -15,10 +16,12 @@ from continua.materials.st_venant_kirchhoff import StVenantKirchhoff
 from continua.materials.stable_neo_hookean import StableNeoHookean
 
 __all__ = [
+    "FABRICS",
     "LAWS",
     "Corotated",
     "CustomLaw",
     "EditingMaterial",
+    "Fabric",
     "FiberReinforced",
     "Hyperelastic",
     "Law",

@@ -135,6 +135,13 @@ class Law:
 
         return volumes_kernel(type(self)), pressure_points_kernel(type(self))
 
+    @property
+    def volume_ratio_kernels(self) -> tuple[KernelPair, KernelPair]:
+        """Those of `mean_volume_kernels` with the measure J - 1, whatever the law's own is."""
+        from continua.materials.law_kernels import ratio_points_kernel, ratio_volumes_kernel
+
+        return ratio_volumes_kernel(type(self)), ratio_points_kernel(type(self))
+
     def energy(self, F: ArrayLike) -> NDArray[np.float64]:
         """Return the energy density [J/m3] at deformation gradients F [..., 3, 3]."""
         return self._evaluate(F, False)[..., -1]

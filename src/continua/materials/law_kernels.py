@@ -12,23 +12,34 @@ from numba import prange
 from continua.materials.mean_volume_points import fill_pressure_points, fill_volumes
 from continua.materials.point_kernels import fill_points
 from continua.materials.principal_stretch import (
+    combined_modes,
+    extended,
     extended_volume,
+    fill_tangent,
     principal_point,
     principal_pressure_point,
 )
 from continua.materials.tet_kernels import fill_records
 from continua.numerics import inline, kernel_pair
 from continua.numerics.kernel import KernelPair, instantiate, kernel_factory
-from continua.numerics.mat3 import signed_svd
+from continua.numerics.mat3 import cross3, det3, signed_svd
 
 if TYPE_CHECKING:
     from continua.materials.law import Hyperelastic, Law
 
-__all__ = ["points_kernel", "pressure_points_kernel", "tets_kernel", "volumes_kernel"]
+__all__ = [
+    "points_kernel",
+    "pressure_points_kernel",
+    "ratio_points_kernel",
+    "ratio_volumes_kernel",
+    "tets_kernel",
+    "volumes_kernel",
+]
 
 # the names that stand for the functions of a law in the templates below
 POINT: Any = None
 PRINCIPAL: Any = None
+ISOTROPIC: Any = None
 ANISOTROPIC: Any = None
 VOLUME: Any = None
 TRACE: Any = None
@@ -66,6 +77,41 @@ def _isotropic_pressure_point(F, p, definite, T):
 
 def _anisotropic_pressure_point(F, p, definite, T):
     energy, P, G = principal_pressure_point(PRINCIPAL, VOLUME, LEAST_STRETCH, F, p, definite, T)
+    energy, P = ANISOTROPIC(energy, P, F, p, definite, T)
+    return energy, P, G
+
+
+def _ratio(F):
+    return det3(F) - 1.0
+
+
+def _linear_ratio_point(F, p, definite, T):
+    energy, P = POINT(F, p, definite, T)
+    s = p[p.shape[0] - 1]
+    r0, r1, r2 = (F[0], F[1], F[2]), (F[3], F[4], F[5]), (F[6], F[7], F[8])
+    a, b, c = cross3(r1, r2), cross3(r2, r0), cross3(r0, r1)
+    G = (a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2])
+    P = (
+        P[0] + s * G[0], P[1] + s * G[1], P[2] + s * G[2], P[3] + s * G[3], P[4] + s * G[4],
+        P[5] + s * G[5], P[6] + s * G[6], P[7] + s * G[7], P[8] + s * G[8],
+    )  # fmt: skip
+    return energy + 0.5 * s * (det3(F) - 1.0), P, G
+
+
+def _isotropic_ratio_point(F, p, definite, T):
+    U, f, V = signed_svd(F)
+    energy, g, h = extended(PRINCIPAL, f[0], f[1], f[2], p, LEAST_STRETCH)
+    s = p[p.shape[0] - 1]
+    k = (f[1] * f[2], f[0] * f[2], f[0] * f[1])
+    g = (g[0] + s * k[0], g[1] + s * k[1], g[2] + s * k[2])
+    h = (h[0], h[1], h[2], h[3] + s * f[2], h[4] + s * f[1], h[5] + s * f[0])
+    fill_tangent(U, f, V, g, h, definite, T)
+    energy += 0.5 * s * (f[0] * f[1] * f[2] - 1.0)
+    return energy, combined_modes(g, T), combined_modes(k, T)
+
+
+def _anisotropic_ratio_point(F, p, definite, T):
+    energy, P, G = ISOTROPIC(F, p, definite, T)
     energy, P = ANISOTROPIC(energy, P, F, p, definite, T)
     return energy, P, G
 
@@ -172,3 +218,35 @@ def pressure_points_kernel(law: type[Law]) -> KernelPair:
             _evaluate_pressure_points, source, f"{law.__name__}_evaluate_pressure_points", POINT=inline(point)
         )
     )
+
+
+@kernel_factory
+def ratio_volumes_kernel(law: type[Law]) -> KernelPair:
+    """Return the kernels that evaluate J - 1 as the measure of volume; see `materials.mean_volume_points`."""
+    source = (law.principal if law.point is None else law.point).source
+    measure = inline(instantiate(_ratio, source, f"{law.__name__}_ratio"))
+    name = f"{law.__name__}_evaluate_ratio_volumes"
+    return kernel_pair(instantiate(_evaluate_volumes, source, name, VOLUME=measure))
+
+
+@kernel_factory
+def ratio_points_kernel(law: type[Law]) -> KernelPair:
+    """Return the kernels that fill the records of a law under given stresses s, with J - 1 as the measure of volume.
+
+    See `materials.mean_volume_points`. In the definite tangent s has its part, but with a `point` of the law's own.
+    """
+    name = f"{law.__name__}_ratio_point"
+    if law.point is not None:
+        source = law.point.source
+        point = instantiate(_linear_ratio_point, source, name, POINT=law.point)
+    else:
+        source = law.principal.source
+        values = {"PRINCIPAL": law.principal, "LEAST_STRETCH": law.least_stretch}
+        point = instantiate(_isotropic_ratio_point, source, name, **values)
+        if law.anisotropic is not None:
+            isotropic, source = inline(point), law.anisotropic.source
+            name = f"{law.__name__}_anisotropic_ratio_point"
+            values = {"ISOTROPIC": isotropic, "ANISOTROPIC": law.anisotropic}
+            point = instantiate(_anisotropic_ratio_point, source, name, **values)
+    name = f"{law.__name__}_evaluate_ratio_points"
+    return kernel_pair(instantiate(_evaluate_pressure_points, source, name, POINT=inline(point)))

@@ -10,6 +10,7 @@ from continua.mesh.holes import close_holes, holes
 from continua.mesh.implicit import fill
 from continua.mesh.locate import interpolation
 from continua.mesh.metaball import RoundCone, blob
+from continua.mesh.outline_mesh import polygon
 from continua.mesh.parametric import parametric
 from continua.mesh.plane_mesh import PlaneMesh, QuadMesh, TriMesh, rectangle
 from continua.mesh.quality import HexQuality, Quality
@@ -54,6 +55,7 @@ __all__ = [
     "holes",
     "interpolation",
     "parametric",
+    "polygon",
     "read",
     "rectangle",
     "refine",

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from continua.errors import InputError
 from continua.mesh.checks import read_only
 from continua.mesh.quality import mean_ratios
+from continua.mesh.splitting import refuse_cut
 from continua.mesh.structured import MAX_ELEMENTS
 from continua.mesh.tet_mesh import TetMesh
 from continua.mesh.topology import TopologyChange, chosen_numbers, interpolate
@@ -152,6 +153,7 @@ def refine_tets(mesh: VolumeMesh, elements: ArrayLike) -> TopologyChange:
         mesh: A mesh of tetrahedra.
         elements: The tets to refine: numbers, or a mask [m].
     """
+    refuse_cut(mesh, "refined")
     if isinstance(mesh, VolumeMesh) and not isinstance(mesh, TetMesh):
         raise InputError(f"only tetrahedra can be refined, not {mesh.NAME}")
     instance_of(mesh, TetMesh, "the mesh")

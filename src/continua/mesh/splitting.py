@@ -39,6 +39,14 @@ def faces_between(mesh: VolumeMesh, elements: ArrayLike) -> NDArray[np.int32]:
     return np.flatnonzero((other >= 0) & (inside[one] != inside[other])).astype(np.int32)
 
 
+def refuse_cut(mesh: VolumeMesh, what: str) -> None:
+    """Raise InputError for a mesh with cuts through its elements."""
+    if getattr(mesh, "subdomains", None) is not None:
+        raise InputError(
+            f"a mesh with cuts through its elements cannot be {what}; do that before the first cut"
+        )
+
+
 def split_faces(mesh: VolumeMesh, faces: ArrayLike) -> TopologyChange:
     """Cut a mesh open along interior faces: each node gets a copy for every group of elements that the cut separates.
 
@@ -50,6 +58,7 @@ def split_faces(mesh: VolumeMesh, faces: ArrayLike) -> TopologyChange:
         mesh: A mesh of any kind of elements.
         faces: Numbers of the faces, as in `mesh.faces` (see `faces_between`), or a mask.
     """
+    refuse_cut(mesh, "split along faces")
     numbers = chosen_numbers(faces, len(instance_of(mesh, VolumeMesh, "the mesh").faces), "faces")
     outer = numbers[mesh.face_elements[numbers, 1] < 0]
     if len(outer):

@@ -1,4 +1,4 @@
-"""Closed triangle surfaces of simple shapes, oriented outward, with the geometry of the solid ones."""
+"""Triangle surfaces of simple shapes: closed ones, oriented outward, with the geometry of solid ones; and open ones."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from continua.mesh.checks import compact
 from continua.mesh.simplex import disc, icosahedron, subdivide
 from continua.mesh.structured import checked_counts, checked_lengths
 from continua.mesh.surface_mesh import SurfaceMesh
+from continua.validation import choice
 
-__all__ = ["box", "cylinder", "paddle_wheel", "sphere", "torus"]
+__all__ = ["box", "cylinder", "paddle_wheel", "pillow", "sheet", "sphere", "torus", "tube"]
 
 
 def _grid(table: NDArray) -> NDArray:
@@ -140,3 +141,114 @@ def paddle_wheel(
         np.stack([i + around, j + around, np.full(around, 2 * around + 1)], axis=1),
     ]
     return SurfaceMesh(points, np.concatenate([*sides, *caps]).astype(np.int32))
+
+
+def sheet(
+    size: ArrayLike = (1.0, 1.0), cells: ArrayLike = (20, 20), *, pattern: str = "staggered"
+) -> SurfaceMesh:
+    """Return a flat rectangle in the plane y = 0, centred at the origin, whose normal points up.
+
+    Args:
+        size: Lengths along x and z [m].
+        cells: Number of cells along x and rows along z.
+        pattern: "staggered" moves every other row by half a cell, so that triangles are isosceles, equilateral if a row
+            is 0.87 as high as a cell is long: bending is then alike in all directions. "crossed" cuts the cells of a
+            grid in two, along diagonals that turn from cell to cell.
+    """
+    choice(pattern, "the pattern of a sheet", ("staggered", "crossed"))
+    nx, nz = checked_counts(cells, ("x", "z"), 2)
+    lx, lz = checked_lengths(size, "size", 2)
+    if pattern == "crossed":
+        x, z = np.meshgrid(np.linspace(-0.5, 0.5, nx + 1), np.linspace(-0.5, 0.5, nz + 1), indexing="ij")
+        node = np.arange((nx + 1) * (nz + 1)).reshape(nx + 1, nz + 1)
+        a, b, c, d = node[:-1, :-1], node[1:, :-1], node[1:, 1:], node[:-1, 1:]
+        one, other = np.stack([a, c, b, a, d, c], axis=-1), np.stack([a, d, b, b, d, c], axis=-1)
+        turned = (np.add.outer(np.arange(nx), np.arange(nz)) % 2)[..., None] == 1
+        triangles = np.where(turned, other, one).reshape(-1, 3)
+        points = np.stack([lx * x.ravel(), np.zeros(x.size), lz * z.ravel()], axis=1)
+        return SurfaceMesh(points, triangles)
+    even = np.linspace(-0.5, 0.5, nx + 1)
+    odd = np.concatenate([[-0.5], -0.5 + (np.arange(nx) + 0.5) / nx, [0.5]])
+    rows = [odd if j % 2 else even for j in range(nz + 1)]
+    first = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+    points = np.concatenate(
+        [
+            np.column_stack([lx * row, 0.0 * row, np.full(len(row), lz * (j / nz - 0.5))])
+            for j, row in enumerate(rows)
+        ]
+    )
+    rings = []
+    i = np.arange(nx)
+    for j in range(nz):
+        low, high = first[j], first[j + 1]
+        if j % 2 == 0:  # nx + 1 nodes below, nx + 2 above
+            up = np.stack([low + i, high + i + 1, low + i + 1], axis=1)
+            down = np.stack(
+                [low + np.append(i, nx), high + np.append(i, nx), high + np.append(i, nx) + 1], axis=1
+            )
+        else:
+            up = np.stack(
+                [low + np.append(i, nx), high + np.append(i, nx), low + np.append(i, nx) + 1], axis=1
+            )
+            down = np.stack([low + i + 1, high + i, high + i + 1], axis=1)
+        rings += [up, down]
+    return SurfaceMesh(points, np.concatenate(rings).astype(np.int32))
+
+
+def tube(radius: float = 0.5, height: float = 1.0, cells: ArrayLike = (32, 16)) -> SurfaceMesh:
+    """Return an open tube around the y axis, centred at the origin, of staggered triangles.
+
+    Args:
+        radius: Radius [m].
+        height: Length along y [m].
+        cells: Segments around the axis, at least 3, and rows along it.
+    """
+    r, h = checked_lengths([radius, height], "radius and height", 2)
+    around, along = checked_counts(cells, ("around the axis", "along the height"), 2)
+    if around < 3:
+        raise InputError(f"a tube needs at least 3 segments around its axis, not {around}")
+    row, i = np.divmod(np.arange((along + 1) * around), around)
+    angle = 2.0 * np.pi * (i + 0.5 * (row % 2)) / around
+    points = np.stack([r * np.cos(angle), h * (row / along - 0.5), r * np.sin(angle)], axis=1)
+    triangles = []
+    i = np.arange(around)
+    j = (i + 1) % around
+    for k in range(along):
+        low, high = k * around, (k + 1) * around
+        if k % 2 == 0:
+            triangles += [np.stack([low + i, high + i, low + j], axis=1)]
+            triangles += [np.stack([low + j, high + i, high + j], axis=1)]
+        else:
+            triangles += [np.stack([low + i, high + j, low + j], axis=1)]
+            triangles += [np.stack([low + i, high + i, high + j], axis=1)]
+    return SurfaceMesh(points, np.concatenate(triangles).astype(np.int32))
+
+
+def pillow(size: ArrayLike = (0.5, 0.5), cells: ArrayLike = (12, 12), *, height: float = 0.1) -> SurfaceMesh:
+    """Return a closed pillow: two rectangles joined at their rims and arched apart, centred at the origin.
+
+    Args:
+        size: Lengths along x and z [m].
+        cells: Number of cells along x and z.
+        height: Distance of the two in the middle [m].
+    """
+    (lift,) = checked_lengths([height], "height", 1)
+    front = sheet(size, cells, pattern="crossed")
+    lx, lz = checked_lengths(size, "size", 2)
+    x, z = 2.0 * front.points[:, 0] / lx, 2.0 * front.points[:, 2] / lz
+    arch = 0.5 * lift * np.sqrt(np.maximum((1.0 - x**2) * (1.0 - z**2), 0.0))
+    rim = (np.abs(x) > 1.0 - 1e-9) | (np.abs(z) > 1.0 - 1e-9)
+    arch[rim] = 0.0
+    back = np.where(rim, np.arange(front.node_count), front.node_count + np.cumsum(~rim) - 1)
+    offset = np.stack([0.0 * arch, arch, 0.0 * arch], axis=1)
+    points = np.concatenate([front.points + offset, (front.points - offset)[~rim]])
+    triangles = np.concatenate([front.triangles, back[front.triangles[:, ::-1]]]).astype(np.int32)
+    corner = np.all(np.isin(triangles, np.flatnonzero(rim)), axis=1)
+    return SurfaceMesh(points, _without_doubled(triangles, corner))
+
+
+def _without_doubled(triangles: NDArray[np.int32], suspect: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """Return triangles without those `suspect` ones that lie on each other, as in the corner of a pillow."""
+    keys = np.sort(triangles, axis=1)
+    _, inverse, uses = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
+    return triangles[~(suspect & (uses[inverse.ravel()] > 1))]

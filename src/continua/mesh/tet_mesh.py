@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from continua.errors import InputError
 from continua.mesh.checks import read_only, some
 from continua.mesh.quality import Quality, mean_ratios, tet_quality
+from continua.mesh.subdomains import MatterSurface, Subdomains
 from continua.mesh.volume_mesh import Csr, VolumeMesh
+from continua.validation import instance_of
 
 if TYPE_CHECKING:
     from continua.mesh.refinement import Refinement
@@ -46,10 +48,13 @@ class TetMesh(VolumeMesh):
         refinement: Where the mesh came from if it was refined; solvers coarsen along it.
         root_shapes: For a mesh that was refined locally, the shape (see `quality.mean_ratios`) of the original element
             in which each element lies, shape [m]; local refinement keeps shapes within a bound of it.
+        subdomains: Of a mesh that was cut: the matter in its elements. `volumes` are then those of the matter, and the
+            boundary is that of the matter.
     """
 
     refinement: Refinement | None = None
     root_shapes: NDArray[np.float64] | None = None
+    subdomains: Subdomains | None = None
 
     NAME: ClassVar[str] = "tets"
     WIDTH: ClassVar[int] = 4
@@ -61,10 +66,56 @@ class TetMesh(VolumeMesh):
         """Node numbers of each element, positively oriented, shape [m, 4]."""
         return self.cells
 
+    def set_subdomains(self, subdomains: Subdomains) -> None:
+        """Set the matter in the elements; for a mesh that was just made."""
+        self.subdomains = instance_of(subdomains, Subdomains, "the subdomains of a mesh")
+
+    @cached_property
+    def whole_volumes(self) -> NDArray[np.float64]:
+        """Volume of each tetrahedron [m3], also of one that is only in part matter, shape [m]."""
+        return read_only(tet_volumes(self.points, self.cells))
+
     @cached_property
     def volumes(self) -> NDArray[np.float64]:
-        """Volume of each element [m3], shape [m], all positive."""
-        return read_only(tet_volumes(self.points, self.cells))
+        """Volume of the matter of each element [m3], shape [m], all positive."""
+        if self.subdomains is None:
+            return self.whole_volumes
+        return read_only(self.whole_volumes * self.subdomains.fractions(self, self.whole_volumes))
+
+    @cached_property
+    def matter_surface(self) -> MatterSurface | None:
+        """The surface of the matter of a cut mesh; None without cuts."""
+        return None if self.subdomains is None else self.subdomains.surface(self)
+
+    @cached_property
+    def boundary_faces(self) -> NDArray[np.int32]:
+        """Outward faces of the boundary, shape [k, 3].
+
+        Of a cut mesh they are the faces of the elements in which the triangles of `matter_surface` lie; a triangle of a
+        flank, which lies in none, has the three nodes with most weight.
+        """
+        surface = self.matter_surface
+        if surface is None:
+            return read_only(self.faces[self._boundary])
+        corners = self.cells[self.boundary_elements]
+        weights = surface.weights[surface.triangles].sum(axis=1)
+        flank = surface.faces < 0
+        face = np.where(flank, weights.argmin(axis=1), surface.faces)
+        return read_only(np.take_along_axis(corners, self.FACES[face], axis=1))
+
+    @cached_property
+    def boundary_elements(self) -> NDArray[np.int32]:
+        """The element behind each boundary face, shape [k]."""
+        surface = self.matter_surface
+        if surface is None:
+            return read_only(self.face_elements[self._boundary, 0])
+        return surface.triangle_elements
+
+    @property
+    def boundary_sides(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The element behind each boundary face, and which of its faces it is (-1: none), shape [k] each."""
+        surface = self.matter_surface
+        return super().boundary_sides if surface is None else (surface.triangle_elements, surface.faces)
 
     @property
     def boundary_triangles(self) -> NDArray[np.int32]:

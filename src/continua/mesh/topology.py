@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from continua.errors import InputError
 from continua.mesh.checks import read_only, some
+from continua.mesh.subdomains import MatterSurface
 from continua.mesh.volume_mesh import VolumeMesh
 from continua.pickling import KeepsReadOnlyArrays
 from continua.validation import array, instance_of, mask_or_indices, shortened
@@ -233,19 +234,24 @@ class TopologyChange(KeepsReadOnlyArrays):
         old, new = self.before, self.mesh
         elements = self._tables()[2]
         faces = np.full((old.element_count, len(old.FACES)), -1, np.int32)
-        outer = old._boundary
-        faces[old.face_elements[outer, 0], old._faces.locals[outer, 0]] = np.arange(len(outer))
-        outer = new._boundary
-        child, local = new.face_elements[outer, 0], new._faces.locals[outer, 0]
+        behind, side = old.boundary_sides
+        on_face = side >= 0
+        # where cuts have divided a face, any of its parts; the right one is found below
+        faces[behind[on_face], side[on_face]] = np.flatnonzero(on_face)
+        child, local = new.boundary_sides
+        flank = local < 0
         corners = (
             self.corner_weights[child[:, None], new.FACES[local]] != 0.0
         )  # [k, nodes of a face, corners]
-        result = np.full(len(outer), -1, np.int32)
+        result = np.full(len(child), -1, np.int32)
         for number, face in enumerate(old.FACES):
             off = np.ones(corners.shape[2], bool)
             off[face] = False
             inside = ~corners[:, :, off].any(axis=(1, 2))
-            result = np.where(inside, faces[elements[child], number], result)
+            result = np.where(inside & ~flank, faces[elements[child], number], result)
+        before, after = getattr(old, "matter_surface", None), getattr(new, "matter_surface", None)
+        if before is not None and after is not None:
+            result = _parts_around(before, after, elements[child])
         return read_only(result)
 
     def _tables(self) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]:
@@ -256,6 +262,41 @@ class TopologyChange(KeepsReadOnlyArrays):
     def __repr__(self) -> str:
         how = "replaced by" if self.is_replacement else "to"
         return f"<TopologyChange: {self.before!r} {how} {self.mesh!r}>"
+
+
+def _parts_around(old: MatterSurface, new: MatterSurface, elements: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the triangle of a cut mesh in which each triangle of the mesh after another cut lies; -1 for new flanks.
+
+    Args:
+        old: The surface before.
+        new: The surface after.
+        elements: The earlier element of each new triangle.
+    """
+    result = np.full(len(new.triangles), -1, np.int32)
+    order = np.argsort(old.triangle_elements, kind="stable")
+    behind = old.triangle_elements[order]
+    low, high = np.searchsorted(behind, elements), np.searchsorted(behind, elements, side="right")
+    corners, parts = new.points[new.triangles], old.points[old.triangles]
+    size = np.linalg.norm(corners[:, 1:] - corners[:, :1], axis=2).max(axis=1)
+    for k in range(len(result)):
+        candidates = order[low[k] : high[k]]
+        if not len(candidates):
+            continue
+        p = parts[candidates]
+        a, b = p[:, 1] - p[:, 0], p[:, 2] - p[:, 0]
+        normal = np.cross(a, b)
+        area = np.einsum("ki,ki->k", normal, normal)
+        r = corners[k].mean(axis=0) - p[:, 0]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            s = np.einsum("ki,ki->k", np.cross(r, b), normal) / area
+            t = np.einsum("ki,ki->k", np.cross(a, r), normal) / area
+            off = np.abs(np.einsum("ki,ki->k", r, normal)) / np.sqrt(area)
+        fits = np.minimum(np.minimum(s, t), 1.0 - s - t)
+        fits = np.where((off <= 1e-6 * size[k]) & np.isfinite(fits), fits, -np.inf)
+        best = int(fits.argmax())
+        if fits[best] > -1e-6:
+            result[k] = candidates[best]
+    return result
 
 
 def nodes_within(

@@ -242,6 +242,11 @@ class VolumeMesh(KeepsReadOnlyArrays, Transformable):
         return read_only(self.face_elements[self._boundary, 0])
 
     @property
+    def boundary_sides(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The element behind each boundary face, and which of its faces it is (-1: none), shape [k] each."""
+        return self.boundary_elements, self._faces.locals[self._boundary, 0]
+
+    @property
     def boundary_triangles(self) -> NDArray[np.int32]:
         """Outward triangles of the boundary, shape [k, 3]; numbers of this mesh's nodes."""
         raise AssertionError("every kind of mesh has its own")

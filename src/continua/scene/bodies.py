@@ -8,10 +8,12 @@ from pydantic import GetCoreSchemaHandler, Tag
 from pydantic_core import CoreSchema
 
 from continua.registry import BodyKind, body_kinds, register_body
+from continua.scene.cloth import Cloth
 from continua.scene.fluids import Fluid
 from continua.scene.grid_fluids import Smoke, WindTunnel
 from continua.scene.liquids import Liquid
 from continua.scene.rigid import RigidBody
+from continua.scene.shell import Shell
 from continua.scene.soft_bodies import SoftBody
 from continua.scene.springs import PositionBased, Springs
 from continua.scene.types import by_type
@@ -28,6 +30,26 @@ _KINDS = (
         estimate="continua.scene.cost:estimate_soft",
         template="continua.scene.templates:soft_body",
         shapes=("box", "sphere", "cylinder", "torus", "cone", "parametric"),
+    ),
+    BodyKind(
+        tag="cloth",
+        model=Cloth,
+        label="Cloth",
+        build="continua.scene.build_cloth:build_cloth",
+        describe="continua.scene.build_cloth:describe_cloth",
+        estimate="continua.scene.build_cloth:estimate_cloth",
+        template="continua.scene.templates:cloth",
+        shapes=("sheet", "tube", "balloon"),
+    ),
+    BodyKind(
+        tag="shell",
+        model=Shell,
+        label="Shell",
+        build="continua.scene.build_shell:build_shell",
+        describe="continua.scene.build_shell:describe_shell",
+        estimate="continua.scene.build_shell:estimate_shell",
+        template="continua.scene.templates:shell",
+        shapes=("plate", "pipe"),
     ),
     BodyKind(
         tag="rigid",

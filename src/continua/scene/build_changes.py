@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua import solids
+from continua.cutting import CutSurface
 from continua.deformable.element_materials import with_constants
 from continua.errors import InputError
-from continua.mesh import TetMesh, faces_between
+from continua.mesh import SurfaceMesh, TetMesh, faces_between
+from continua.mesh.files import read
 from continua.scene import environment, soft_bodies
 from continua.scene.build_selection import select, select_parts
 from continua.scene.models import Scene
@@ -35,6 +37,8 @@ def schedule_changes(scene: Scene, world: World) -> None:
         match change:
             case environment.Refinement():
                 later.append((change.time, _refinement(scene, index, body, change)))
+            case environment.Cut():
+                later.append((change.time, _surface_cut(scene, index, body, change)))
             case environment.Split():
                 later.append((change.time, _split(scene, index, body, change)))
             case _:
@@ -84,6 +88,32 @@ def _split(scene: Scene, index: int, body: solids.SoftBody, change: environment.
         if not len(faces_between(body.mesh, chosen)):
             raise InputError(f"selects whole parts of '{body.name}', so there is nothing to cut; select less")
     return partial(_cut, body, change.where)
+
+
+def _surface_cut(scene: Scene, index: int, body: solids.SoftBody, change: environment.Cut) -> Event:
+    spec, key = change.surface, ("changes", index, "surface")
+    with scene.at(*key):
+        match spec:
+            case environment.CutPlane():
+                surface = CutSurface.plane(spec.point, spec.normal)
+            case environment.CutSweep():
+                surface = CutSurface.swept(spec.curve, spec.direction, closed=spec.closed)
+            case _:
+                mesh = read(scene.file(spec.path), images=False)
+                if not isinstance(mesh, SurfaceMesh):
+                    raise InputError(f"{spec.path} is no surface; a cut takes one such as OBJ, STL or PLY")
+                surface = CutSurface.mesh(mesh)
+    with scene.at("changes", index, "body"):
+        if not isinstance(body.mesh, TetMesh) or body.order != 1:
+            raise InputError(f"body '{body.name}' is not made of tetrahedra of order 1; only these are cut")
+    with scene.at(*key):
+        if not surface.meets(body.mesh):
+            raise InputError(f"does not meet the undeformed body '{body.name}'")
+    return partial(_cut_along, body, surface, change.integration)
+
+
+def _cut_along(body: solids.SoftBody, surface: CutSurface, integration: str, _: World) -> None:
+    body.cut(surface, integration=integration)
 
 
 def _refine(body: solids.SoftBody, where: Any, _: World) -> None:

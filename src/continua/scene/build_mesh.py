@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import continua.mesh as meshes
-from continua import sdf
+from continua import sdf, shells
 from continua.errors import InputError
 from continua.mesh.repair import check_not_flat
 from continua.mesh.transform import apply_transform
 from continua.numerics.kernel_cache import cache_root
 from continua.numerics.progress import report_progress
 from continua.numerics.rotations import rotation_matrix
-from continua.scene import environment, rigid, shapes
+from continua.scene import cloth, environment, rigid, shapes
 from continua.scene.models import Scene
 from continua.textures import Texture
 from continua.validation import unit_vector
@@ -52,6 +52,15 @@ def build_shape(spec: Any, scene: Scene) -> meshes.VolumeMesh:
         case shapes.RectangleMesh():
             return meshes.rectangle(
                 spec.size, spec.cells, kind=spec.elements, origin=spec.origin, thickness=spec.thickness
+            )
+        case shapes.PolygonMesh():
+            return meshes.polygon(
+                spec.outline,
+                holes=spec.holes,
+                lines=spec.lines,
+                size=spec.size,
+                min_angle=spec.min_angle,
+                thickness=spec.thickness,
             )
         case shapes.BridgeMesh():
             return meshes.bridge(spec.n, spec.size)
@@ -136,10 +145,24 @@ def build_surface(
     """
     mesh: meshes.SurfaceMesh | meshes.VolumeMesh
     match spec:
-        case shapes.FileMesh() | rigid.RigidFile():
+        case shapes.FileMesh() | rigid.RigidFile() | cloth.SheetFile():
             mesh = read_textured(spec.path, spec.texture, scene)
         case shapes.ParametricMesh():
             mesh = parametric_surface(spec)
+        case cloth.SheetRectangle():
+            mesh = meshes.surfaces.sheet(spec.size, spec.cells, pattern=spec.pattern)
+        case cloth.SheetTube():
+            mesh = meshes.surfaces.tube(spec.radius, spec.height, spec.cells)
+        case cloth.SheetSphere():
+            mesh = meshes.surfaces.sphere(spec.radius, spec.cells)
+        case cloth.SheetPatterns():
+            mesh = _sewn(spec)
+        case cloth.SheetParametric():
+            mesh = meshes.parametric(
+                spec.x, spec.y, spec.z, u=spec.u, v=spec.v, cells=spec.cells, closed=False
+            )
+        case cloth.SheetPillow():
+            mesh = meshes.surfaces.pillow(spec.size, spec.cells, height=spec.height)
         case rigid.RigidTorus():
             mesh = meshes.surfaces.torus(spec.radius, spec.tube, spec.cells)
         case rigid.RigidWheel():
@@ -158,6 +181,24 @@ def build_surface(
         return mesh, field
     where = _mesh_placement(place, mesh.points, scene)._asdict()
     return mesh.transformed(**where), None if field is None else field.transformed(**where)
+
+
+def _sewn(spec: cloth.SheetPatterns) -> shells.SheetMesh:
+    """Return the sheet of patterns sewn to each other."""
+    pieces = {
+        piece.name: shells.Pattern(
+            piece.outline,
+            piece.holes,
+            piece.lines,
+            piece.sides,
+            piece.wrap,
+            turn_vector(piece.rotate),
+            piece.translate,
+            piece.grain,
+        )
+        for piece in spec.patterns
+    }
+    return shells.sew(pieces, spec.seams, size=spec.size, gather=spec.gather, min_angle=spec.min_angle)
 
 
 class Placement(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import continua.mesh as meshes
-from continua import solids
+from continua import deformable
 from continua.deformable.selection import on_side
 from continua.errors import InputError
 from continua.scene import selectors
@@ -75,7 +75,7 @@ def select_parts(
 
 
 def select_nodes(
-    where: Any, mesh: meshes.VolumeMesh, body: solids.SoftBody, place: Location
+    where: Any, mesh: meshes.VolumeMesh, body: deformable.DeformableBody, place: Location
 ) -> NDArray[np.intp] | str:
     """Return the nodes of `body` that a selector chooses, which must be at least one."""
     with place:

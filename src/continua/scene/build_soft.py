@@ -25,7 +25,16 @@ from continua.solids.elements.bernstein_geometry import bernstein_node_count
 from continua.solids.elements.lagrange import quadratic_node_count
 from continua.voxels import Voxels, read_voxels
 
-__all__ = ["attach_conditions", "build_mesh", "build_soft", "describe_soft"]
+__all__ = [
+    "attach_conditions",
+    "build_integrator",
+    "build_law",
+    "build_mesh",
+    "build_paint",
+    "build_part",
+    "build_soft",
+    "describe_soft",
+]
 
 
 def _soft_spec(scene: Scene, number: int) -> soft_bodies.SoftBody:
@@ -39,11 +48,13 @@ def build_mesh(scene: Scene, number: int) -> meshes.VolumeMesh:
     return transformed_mesh(scene, number, _soft_spec(scene, number))[0]
 
 
-def _law(spec: Any) -> materials.Law:
+def build_law(spec: Any) -> materials.Law:
+    """Return the material law of a model."""
     return materials.LAWS[spec.type](**spec.model_dump(exclude={"type"}))
 
 
-def _integrator(spec: Any) -> deformable.Integrator | str:
+def build_integrator(spec: Any) -> deformable.Integrator | str:
+    """Return the integrator of a model, or its name."""
     if isinstance(spec, str):
         return spec
     return deformable.INTEGRATORS[spec.type](**spec.model_dump(exclude={"type"}))
@@ -54,12 +65,12 @@ def build_soft(scene: Scene, number: int) -> solids.SoftBody:
     spec = _soft_spec(scene, number)
     mesh, where = transformed_mesh(scene, number, spec)
     with scene.at("bodies", number, "material"):
-        material = _law(spec.material)
+        material = build_law(spec.material)
     with scene.at("bodies", number):
         body = solids.SoftBody(
             mesh,
             material=material,
-            parts=[_part(scene, number, index, mesh, material) for index in range(len(spec.parts))],
+            parts=[build_part(scene, number, index, mesh, material) for index in range(len(spec.parts))],
             order=spec.order,
             curved=spec.curved,
             plane=spec.plane,
@@ -70,11 +81,11 @@ def build_soft(scene: Scene, number: int) -> solids.SoftBody:
             friction=spec.friction,
             restitution=spec.restitution,
             plasticity=_plasticity(spec.plasticity),
-            integrator=_integrator(spec.integrator),
+            integrator=build_integrator(spec.integrator),
             newton=spec.newton,
             solver=build_solver(spec.solver),
             color=None if spec.color is None else rgb(spec.color),
-            paint=None if spec.paint is None else _paint(spec.paint, scene),
+            paint=None if spec.paint is None else build_paint(spec.paint, scene),
             skin=_skin(scene, number, where),
             voxels=_voxels(scene, number, mesh),
             incompressible=spec.incompressible,
@@ -147,10 +158,11 @@ def _plasticity(spec: soft_bodies.Plasticity | None) -> solids.Plasticity | None
     return solids.Plasticity(**options, goal=None if spec.goal is None else goal)
 
 
-def _part(
+def build_part(
     scene: Scene, number: int, index: int, mesh: meshes.VolumeMesh, material: materials.Law
 ) -> tuple[NDArray[np.intp] | str, materials.Law]:
-    spec = _soft_spec(scene, number).parts[index]
+    """Return part `index` of a deformable body: the elements and their material."""
+    spec = scene.bodies[number].parts[index]
     key = ("bodies", number, "parts", index, "where")
     chosen = select_parts(scene, key, spec.where, mesh, mesh.points[mesh.cells].mean(axis=1), "element")
     changes = spec.model_dump(exclude={"where"}, exclude_none=True)
@@ -158,7 +170,9 @@ def _part(
         return chosen, with_constants(material, changes)
 
 
-def attach_conditions(scene: Scene, number: int, mesh: Any, body: Any) -> None:
+def attach_conditions(
+    scene: Scene, number: int, mesh: meshes.VolumeMesh, body: deformable.DeformableBody
+) -> None:
     """Pin, drive, lock, load and pull a deformable body as the scene says."""
     spec = scene.bodies[number]
     for kind in ("pin", "drive", "lock", "push"):
@@ -187,7 +201,9 @@ def attach_conditions(scene: Scene, number: int, mesh: Any, body: Any) -> None:
             body.pull(point=pull.point, target=pull.target, stiffness=pull.stiffness)
 
 
-def _area_and_volume_loads(scene: Scene, number: int, mesh: Any, body: Any) -> None:
+def _area_and_volume_loads(
+    scene: Scene, number: int, mesh: meshes.VolumeMesh, body: deformable.DeformableBody
+) -> None:
     """Press and load as the scene says; springs have no such loads."""
     spec = scene.bodies[number]
     for kind in ("press", "load_faces", "load_volume"):
@@ -246,7 +262,7 @@ def _force(load: loads.LoadVolume) -> Any:
     return deformable.ForceField(partial(_scaled_field, field, load.course))
 
 
-def _paint(spec: Any, scene: Scene) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+def build_paint(spec: Any, scene: Scene) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
     """Return the pattern as a function of rest positions."""
     if isinstance(spec, soft_bodies.Checker):
         return lambda x: (np.floor(x / spec.size + 1e-6).sum(axis=1) % 2.0).astype(np.float64)

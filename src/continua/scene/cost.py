@@ -195,6 +195,10 @@ def _elements(spec: Any, scene: Scene) -> tuple[float, float]:
             return math.prod(spec.cells) * (1.0 if spec.elements == "hexes" else spec.split), 0.0
         case shapes.RectangleMesh():
             return math.prod(spec.cells) * 2.0, 0.0
+        case shapes.PolygonMesh():
+            x, y = zip(*spec.outline, strict=True)
+            box = (max(x) - min(x)) * (max(y) - min(y))
+            return (2.3 * box / spec.size**2 if spec.size else 4.0 * len(spec.outline)), 0.0
         case shapes.BridgeMesh():
             return 48.0 * spec.n**3, 0.0
         case shapes.SphereMesh():

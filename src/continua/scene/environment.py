@@ -11,7 +11,19 @@ from continua.scene.laws import event_constants
 from continua.scene.motions import Motion
 from continua.scene.selectors import Where
 from continua.scene.shapes import AnimationSource, DistanceFieldSpec, Mesh, Rotation, Transform
-from continua.scene.types import Count, Direction, Flag, Model, Moment, Name, Number, Vector, by_type, option
+from continua.scene.types import (
+    Count,
+    Direction,
+    Flag,
+    Model,
+    Moment,
+    Name,
+    Number,
+    Path,
+    Vector,
+    by_type,
+    option,
+)
 
 __all__ = [
     "AnimatedMesh",
@@ -21,6 +33,11 @@ __all__ = [
     "Collider",
     "Contact",
     "ContactPair",
+    "Cut",
+    "CutMesh",
+    "CutPlane",
+    "CutSurface",
+    "CutSweep",
     "Cylinder",
     "Gear",
     "MaterialChange",
@@ -230,9 +247,52 @@ class Split(_Change):
     where: Where = option("The elements on one side of the cut, by their centres in the undeformed body.")
 
 
+class CutPlane(Model):
+    """An infinite plane."""
+
+    type: Literal["plane"] = option("An infinite plane.")
+    point: Vector = option("A point of the plane.", unit="m")
+    normal: Direction = option("Its normal, of any length.")
+
+
+class CutSweep(Model):
+    """The surface that a polyline sweeps along a straight line."""
+
+    type: Literal["sweep"] = option("A polyline swept along a straight line.")
+    curve: list[Vector] = option("Points of the polyline.", unit="m", min_length=2, max_length=10_000)
+    direction: Vector = option("The displacement by which it is swept.", unit="m")
+    closed: Flag = option("Whether the last point is joined to the first.", False)
+
+
+class CutMesh(Model):
+    """A surface of triangles from a file; it may be open."""
+
+    type: Literal["file"] = option("A surface from a file.")
+    path: Path = option("A surface (STL, OBJ, PLY, OFF), relative to the folder of the scene.")
+
+
+CutSurface = Annotated[
+    Annotated[CutPlane, Tag("plane")] | Annotated[CutSweep, Tag("sweep")] | Annotated[CutMesh, Tag("file")],
+    by_type("plane", "sweep", "file"),
+]
+
+
+class Cut(_Change):
+    """Cut a soft body of tetrahedra of order 1 along a surface through its elements."""
+
+    type: Literal["cut"] = option("A cut through elements.")
+    surface: CutSurface = option("The surface, in the undeformed body where its transform has put it.")
+    integration: Literal["exact", "whole"] = option(
+        "'exact' integrates over the matter of each part; 'whole' gives every part of a divided element the mass and "
+        "the stiffness of the whole, as the virtual node algorithm does.",
+        "exact",
+    )
+
+
 Change = Annotated[
     Annotated[MaterialChange, Tag("material")]
     | Annotated[Refinement, Tag("refine")]
-    | Annotated[Split, Tag("split")],
-    by_type("material", "refine", "split", default="material"),
+    | Annotated[Split, Tag("split")]
+    | Annotated[Cut, Tag("cut")],
+    by_type("material", "refine", "split", "cut", default="material"),
 ]

@@ -37,8 +37,10 @@ __all__ = [
     "CylinderMesh",
     "DistanceFieldSpec",
     "FileMesh",
+    "FormulaText",
     "Mesh",
     "ParametricMesh",
+    "PolygonMesh",
     "RectangleMesh",
     "Rotation",
     "RoundCone",
@@ -113,6 +115,30 @@ class RectangleMesh(Model):
     @model_validator(mode="after")
     def _sizes(self) -> Self:
         _positive((*self.size, 1.0), "size")
+        return self
+
+
+class PolygonMesh(Model):
+    """Triangles in an outline in the x-y plane, for a plane body."""
+
+    type: Literal["polygon"] = option("An outline with holes, meshed by Delaunay refinement.")
+    outline: tuple[Vector2, ...] = option("Corners in order.", unit="m", min_length=3, max_length=5000)
+    holes: tuple[tuple[Vector2, ...], ...] = option("Outlines of holes.", (), unit="m", max_length=1000)
+    lines: tuple[tuple[Vector2, ...], ...] = option(
+        "Polylines inside that become edges of triangles.", (), unit="m", max_length=1000
+    )
+    size: _Extent | None = option(
+        "Longest edge; without one triangles are as large as `min_angle` allows.", None, unit="m"
+    )
+    min_angle: Number = option("Smallest angle of triangles.", 25.0, unit="deg", ge=0.0, le=33.0)
+    thickness: _Extent = option("Thickness along z to which masses and forces refer.", 1.0, unit="m")
+
+    @model_validator(mode="after")
+    def _few_triangles(self) -> Self:
+        if self.size is not None:
+            x, y = zip(*self.outline, strict=True)
+            box = (max(x) - min(x)) * (max(y) - min(y))
+            _check_cells(int(min(box / self.size**2, 1e12)), 2.3, "size")
         return self
 
 
@@ -261,7 +287,7 @@ def _text(value: object) -> object:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-_Formula = Annotated[
+FormulaText = Annotated[
     str,
     Field(strict=True, min_length=1, max_length=500, json_schema_extra={"format": "formula"}),
     BeforeValidator(_text, json_schema_input_type=str),
@@ -275,9 +301,11 @@ class ParametricMesh(Model):
     """
 
     type: Literal["parametric"] = option("A surface from formulas.")
-    x: _Formula = option("Coordinate along x as a formula of u and v.", "0.5*sin(pi*u)*cos(2*pi*v)", unit="m")
-    y: _Formula = option("Coordinate along y.", "0.5*cos(pi*u)", unit="m")
-    z: _Formula = option("Coordinate along z.", "0.5*sin(pi*u)*sin(2*pi*v)", unit="m")
+    x: FormulaText = option(
+        "Coordinate along x as a formula of u and v.", "0.5*sin(pi*u)*cos(2*pi*v)", unit="m"
+    )
+    y: FormulaText = option("Coordinate along y.", "0.5*cos(pi*u)", unit="m")
+    z: FormulaText = option("Coordinate along z.", "0.5*sin(pi*u)*sin(2*pi*v)", unit="m")
     u: Vector2 = option("Range of u.", (0.0, 1.0))
     v: Vector2 = option("Range of v.", (0.0, 1.0))
     cells: Counts2 = option("Number of intervals along u and v.", (16, 32))
@@ -305,6 +333,7 @@ class FileMesh(Model):
 Mesh = Annotated[
     Annotated[BoxMesh, Tag("box")]
     | Annotated[RectangleMesh, Tag("rectangle")]
+    | Annotated[PolygonMesh, Tag("polygon")]
     | Annotated[BridgeMesh, Tag("bridge")]
     | Annotated[SphereMesh, Tag("sphere")]
     | Annotated[CylinderMesh, Tag("cylinder")]
@@ -314,7 +343,17 @@ Mesh = Annotated[
     | Annotated[ParametricMesh, Tag("parametric")]
     | Annotated[FileMesh, Tag("file")],
     by_type(
-        "box", "rectangle", "bridge", "sphere", "cylinder", "torus", "bowl", "blob", "parametric", "file"
+        "box",
+        "rectangle",
+        "polygon",
+        "bridge",
+        "sphere",
+        "cylinder",
+        "torus",
+        "bowl",
+        "blob",
+        "parametric",
+        "file",
     ),
 ]
 

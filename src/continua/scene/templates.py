@@ -10,10 +10,12 @@ __all__ = [
     "HALF_HEIGHTS",
     "MATERIALS",
     "MESHES",
+    "cloth",
     "fluid",
     "liquid",
     "position_based",
     "rigid_body",
+    "shell",
     "smoke",
     "soft_body",
     "springs",
@@ -101,6 +103,60 @@ def soft_body(shape: str, name: str, position: Sequence[float], ground: float) -
         "transform": {"translate": list(position)},
         "material": MATERIALS["Jelly"],
         "damping": {"mass": 0.5, "stiffness": 0.01},
+    }
+
+
+def cloth(shape: str, name: str, position: Sequence[float], ground: float) -> dict[str, Any]:
+    """Return a sheet of cloth that hangs from two corners, a tube, or a balloon."""
+    x = position[0]
+    entry: dict[str, Any] = {"type": "cloth", "name": name, "damping": {"mass": 0.5, "stiffness": 0.002}}
+    if shape == "sheet":
+        corners = [
+            {"where": {"type": "sphere", "center": [x + s, ground + 1.0, -0.5], "radius": 0.001}}
+            for s in (-0.5, 0.5)
+        ]
+        return {
+            **entry,
+            "mesh": {"type": "sheet"},
+            "transform": {"translate": [x, ground + 1.0, 0.0]},
+            "fabric": {"like": "interlock"},
+            "pin": corners,
+        }
+    place = {"translate": [x, ground + 0.6, 0.0]}
+    if shape == "tube":
+        return {
+            **entry,
+            "mesh": {"type": "tube", "radius": 0.3},
+            "transform": place,
+            "fabric": {"like": "denim"},
+        }
+    return {
+        **entry,
+        "mesh": {"type": "sphere", "radius": 0.4},
+        "transform": place,
+        "inflate": {"pressure": 300.0, "gas": True},
+    }
+
+
+def shell(shape: str, name: str, position: Sequence[float], ground: float) -> dict[str, Any]:
+    """Return a plate of plastic that is clamped at one end, or a pipe."""
+    entry: dict[str, Any] = {
+        "type": "shell",
+        "name": name,
+        "thickness": 0.002,
+        "damping": {"mass": 0.5, "stiffness": 0.001},
+    }
+    if shape == "plate":
+        return {
+            **entry,
+            "mesh": {"type": "sheet", "size": [1.0, 0.4], "cells": [20, 9]},
+            "transform": {"translate": [position[0], ground + 1.0, 0.0]},
+            "clamped": "left",
+        }
+    return {
+        **entry,
+        "mesh": {"type": "tube", "radius": 0.2, "height": 0.6, "cells": [24, 12]},
+        "transform": {"translate": [position[0], ground + 0.6, 0.0]},
     }
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.deformable.boundary_conditions.boundary_faces import BoundaryFaces
+from continua.deformable.boundary_surface import carrier_matrix
 from continua.deformable.elements import Elements
 from continua.mesh import PlaneMesh, TetMesh, VolumeMesh
 from continua.numerics.bernstein import bernstein_tables
@@ -21,6 +22,18 @@ __all__ = ["boundary_faces"]
 def boundary_faces(elements: Elements, mesh: VolumeMesh) -> BoundaryFaces:
     """Return the boundary faces of a body's elements."""
     depth = 0.0
+    if isinstance(mesh, TetMesh) and mesh.matter_surface is not None:
+        surface = mesh.matter_surface
+        shapes, slopes, weights = _triangle(1, np.eye(3, dtype=np.int64))
+        return BoundaryFaces.from_shapes(
+            surface.triangles,
+            surface.triangle_elements,
+            shapes,
+            slopes,
+            weights,
+            surface.points,
+            carriers=carrier_matrix(surface, mesh.node_count),
+        )
     if isinstance(mesh, TetMesh):
         nodes, indices = _tet_faces(elements.elements, mesh, elements.order)
         shapes, slopes, weights = _triangle(elements.order, indices)

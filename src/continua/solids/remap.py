@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from continua.deformable.boundary_conditions.constraints import BoundaryCondition
 from continua.deformable.boundary_conditions.dirichlet import DirichletSet
-from continua.deformable.boundary_surface import remap_embedded_surface
 from continua.deformable.damping import Damper
 from continua.deformable.element_materials import ElementMaterials
 from continua.deformable.elements import Elements
@@ -33,9 +32,11 @@ from continua.frames import EmbeddedSurface, readonly_copy
 from continua.linalg import AutoSolver
 from continua.mesh import TetMesh, TopologyChange, VolumeMesh, connected_pieces
 from continua.mesh.curved_boundary import GivenCoefficients
+from continua.mesh.subdomains import Subdomains
 from continua.solids.discretisation import Discretisation
 from continua.solids.elements.bernstein_geometry import BernsteinGeometry
 from continua.solids.elements.rest_shape import weighted_mass
+from continua.solids.embedding import remap_embedded
 from continua.solids.plasticity.plasticity import Plasticity, PlasticState
 from continua.validation import instance_of, state_arrays, whole_number
 
@@ -148,7 +149,9 @@ def apply_change(body: SoftBody, change: TopologyChange) -> None:
         plan.plastic.take(body._plastic_state, transfer)
     plan.stepper.take_history(body._stepper, transfer.interpolate)
     if body.incompressible:
-        plan.stepper.history["pressure"][:] = transfer.interpolate(body._stepper.history["pressure"])
+        for key in ("pressure", "pressure_guesses"):
+            before = np.atleast_2d(body._stepper.history[key])
+            plan.stepper.history[key][:] = np.squeeze([transfer.interpolate(row) for row in before])
     contact, added = transfer.distribute(body._contact_force), body.external_forces()
     reactions = None if body._reactions is None else transfer.distribute(body._reactions())
     _commit(body, plan, x, v)
@@ -186,6 +189,9 @@ def topology_state(body: SoftBody) -> dict[str, Any]:
         )
         state |= {f"topology_{name}": array for name, array in zip(_ARRAYS, arrays, strict=True)}
         state["topology_split"] = change.mesh.is_split
+        subdomains = getattr(change.mesh, "subdomains", None)
+        if subdomains is not None:
+            state |= subdomains.state()
     return state
 
 
@@ -216,7 +222,7 @@ def _target(body: SoftBody, state: Mapping[str, Any]) -> _Plan | None:
     given = state_arrays(state, {f"topology_{name}": None for name in _ARRAYS}, f"body '{body.name}'")
     points, cells, parents, weights, elements = (given[f"topology_{name}"] for name in _ARRAYS)
     start = InitialTopology.of(body) if body._initial is None else body._initial
-    if body._initial is not None and _same_mesh(body.mesh, points, cells):
+    if body._initial is not None and _same_mesh(body.mesh, points, cells) and _same_cuts(body.mesh, state):
         return None
     if points.ndim != 2 or points.shape[1] != 3 or cells.ndim != 2 or cells.shape[1] != start.mesh.WIDTH:
         raise InputError(f"the topology in the state of body '{body.name}' is not one of {start.mesh.NAME}")
@@ -224,6 +230,8 @@ def _target(body: SoftBody, state: Mapping[str, Any]) -> _Plan | None:
         raise InputError(f"the topology in the state of body '{body.name}' belongs to another mesh")
     mesh = start.mesh.child_mesh(np.array(points), np.array(cells), np.asarray(elements))
     mesh.is_split = bool(state.get("topology_split", False))
+    if "subdomain_cells" in state and isinstance(mesh, TetMesh):
+        mesh.set_subdomains(Subdomains.from_state(state, mesh))
     change = TopologyChange(start.mesh, mesh, np.asarray(parents), np.asarray(weights), np.asarray(elements))
     change.check()
     return _plan(body, start, change, None)[0]
@@ -238,6 +246,14 @@ def _same_mesh(mesh: VolumeMesh, points: Any, cells: Any) -> bool:
     if mesh.points is points and mesh.cells is cells:
         return True
     return np.array_equal(mesh.cells, cells) and np.array_equal(mesh.points, points)
+
+
+def _same_cuts(mesh: VolumeMesh, state: Mapping[str, Any]) -> bool:
+    """Return whether a mesh has the subdomains of a state."""
+    present = getattr(mesh, "subdomains", None)
+    if present is None or "subdomain_cells" not in state:
+        return present is None and "subdomain_cells" not in state
+    return all(np.array_equal(value, state[key]) for key, value in present.state().items())
 
 
 def _plan(
@@ -265,7 +281,7 @@ def _plan(
         initial = replace(start, transfer=transfer)
         velocities = transfer.interpolate(velocities)
         values = None if paint is None else readonly_copy(elements.values(transfer.interpolate(paint[1])))
-        skin = None if skin is None else remap_embedded_surface(*skin, whole)
+        skin = None if skin is None else remap_embedded(*skin, whole, elements)
         if start.goal is not None and plasticity is not None:
             goal = elements.values(transfer.interpolate(start.goal))
             plasticity = replace(plasticity, goal=goal)
@@ -331,7 +347,11 @@ def _topology_key(body: SoftBody, mesh: VolumeMesh | None) -> int:
     """Return the number of a topology of the body: 0 is the initial one, equal meshes have equal numbers."""
     if mesh is None:
         return 0
-    digest = hashlib.sha256(mesh.points.tobytes() + mesh.cells.tobytes()).digest()
+    parts = [mesh.points.tobytes(), mesh.cells.tobytes()]
+    subdomains = getattr(mesh, "subdomains", None)
+    if subdomains is not None:
+        parts += [np.asarray(value).tobytes() for value in subdomains.state().values()]
+    digest = hashlib.sha256(b"".join(parts)).digest()
     known = body._topology_keys
     if digest not in known:
         known[digest] = 1 + max(known.values(), default=0)
@@ -481,8 +501,8 @@ def _keep_momentum(
         v: Its velocities before.
     """
     parents = transfer.element_parents
-    if len(parents) == elements.element_count:
-        return  # a split copies nodes and divides their mass among the copies
+    if len(parents) == elements.element_count or getattr(body.mesh, "subdomains", None) is not None:
+        return  # a split copies nodes and divides their mass among the copies; a cut divides the matter of elements
     labels = connected_pieces(body.mesh)
     cells = body._elements.elements
     center = body._node_mass @ body._x / body._node_mass.sum()

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from continua.deformable.boundary_conditions.boundary_faces import BoundaryFaces
-from continua.deformable.boundary_surface import embed_surface
 from continua.deformable.damping import RotatedDamping
 from continua.deformable.deformable_body import DeformableBody
 from continua.deformable.element_materials import ElementMaterials, are_incompressible, checked_parts
@@ -28,7 +27,7 @@ from continua.frames import (
     readonly_copy,
 )
 from continua.linalg import LinearSolver
-from continua.materials import Corotated, Law
+from continua.materials import Corotated, Fabric, Law
 from continua.mesh import (
     PlaneMesh,
     SurfaceMesh,
@@ -41,12 +40,15 @@ from continua.mesh import (
     refine_tets,
     split_faces,
 )
+from continua.registry import mesh_operation
 from continua.solids.derived_fields import State
 from continua.solids.discretisation import Discretisation
 from continua.solids.elements.factory import checked_order
 from continua.solids.elements.hyperelastic_tet import HyperelasticTets
 from continua.solids.elements.linear_tet import LinearTets
 from continua.solids.elements.stvk_tet import StVKTets
+from continua.solids.elements.volume_pressures import volume_pressure_elements
+from continua.solids.embedding import embed_in_elements
 from continua.solids.face_shapes import boundary_faces
 from continua.solids.locking import averages_volume, note_locking
 from continua.solids.plasticity.plasticity import Plasticity
@@ -176,6 +178,8 @@ class SoftBody(DeformableBody):
         self.incompressible = flag(incompressible, "'incompressible' of a body")
         self._recovery_time = number(volume_recovery_time, "volume_recovery_time", low=0.0, unit="s")
         law = Corotated() if material is None else instance_of(material, Law, "the material of a body")
+        if isinstance(law, Fabric):
+            raise InputError("a Fabric is for cloth; give a soft body another law, such as Orthotropic")
         if plasticity is not None:
             instance_of(plasticity, Plasticity, "the plasticity of a body")
         laws = [law, *(part for _, part in checked_parts(law, parts))]
@@ -198,7 +202,7 @@ class SoftBody(DeformableBody):
         self._skin_elements: NDArray[np.int32] = np.zeros(0, np.int32)
         if skin is not None:
             instance_of(skin, SurfaceMesh, "the skin of a body")
-            self._skin, self._skin_elements = embed_surface(skin, mesh)
+            self._skin, self._skin_elements = embed_in_elements(skin, mesh, self._elements)
         self._skin_notes = () if skin is None else skin.notes
         self.voxels = voxels
         self._version = 0
@@ -328,6 +332,35 @@ class SoftBody(DeformableBody):
         self.apply_topology_change(change)
         return change
 
+    def cut(self, surface: Any, *, integration: str = "exact") -> TopologyChange:
+        """Cut the body along a surface through its elements, without remeshing; the parts then move on their own.
+
+        The surface lies in the undeformed body. Elements that it divides get an element for each side, and integrals
+        are over the matter of each alone. Inserting a cut changes nothing until forces open it; mass, momentum and
+        angular momentum are kept. A cut may end inside the body, cross earlier ones or meet them. It is for tetrahedra
+        of order 1. See `cutting.cut_tets` and docs/theory/cutting.md.
+
+        Args:
+            surface: A `cutting.CutSurface` (a plane, triangles, or a swept curve), or a `SurfaceMesh`.
+            integration: "exact" integrates over the matter of each part. "whole" gives each part of a divided element
+                the mass and the stiffness of the whole, as the virtual node algorithm does; all cuts of a body have
+                the same.
+        """
+        if not isinstance(self.mesh, TetMesh) or self.order != 1:
+            raise InputError(
+                f"{self._label('cut')}: only tetrahedra of order 1 are cut; this body has {self.mesh.NAME} of order "
+                f"{self.order}"
+            )
+        if self.incompressible or self._mean_volume:
+            raise InputError(
+                f"{self._label('cut')}: bodies with pressures, which are incompressible or average the change of "
+                "volume, are not cut; take a smaller Poisson's ratio or volumetric='full'"
+            )
+        choice(integration, "the integration of a cut", ("exact", "whole"))
+        change = mesh_operation("cut")(self.mesh, surface, integration == "whole")
+        self.apply_topology_change(change)
+        return change
+
     def apply_topology_change(self, change: TopologyChange) -> None:
         """Continue on another mesh, whose elements lie in those of the present one.
 
@@ -386,7 +419,7 @@ class SoftBody(DeformableBody):
             triangles=self.triangles,
             fields=BodyFields(computed, self._derived_fields.available(self._field_state()), fields),
             color=self.color,
-            skin=self._skin,
+            skin=self._surface.skin() if self._skin is None else self._skin,
             voxels=self.voxels,
             energy=MappingProxyType(self._energy()),
             contacts=ContactForces.at_nodes(positions, self._contact_force),
@@ -415,9 +448,15 @@ class SoftBody(DeformableBody):
         """Return elements of the same forces whose tangent is exact, if there are such; they take far fewer iterations.
 
         Corotated tetrahedra of order 1 may leave out how their rotations change, and those of Green's strain raise
-        their tangent more than they have to.
+        their tangent more than they have to. Those of incompressible bodies have pressures.
         """
         kind, law, mesh = type(self._elements), self.material, self.mesh
+        if self.incompressible:
+            keeping = volume_pressure_elements(mesh)
+            keeping.set_law(law, self._materials.constants)
+            if self._plastic_state is not None:
+                keeping.plastic = self._plastic_state.inverse
+            return cast(Elements, keeping)
         elements: LinearTets | HyperelasticTets
         if kind is LinearTets and isinstance(law, Corotated) and law.rotation != "exact":
             assert isinstance(mesh, TetMesh)

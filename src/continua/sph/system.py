@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, isfinite, sqrt
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from continua.registry import register_system
 from continua.sph import motion_kernels
 from continua.sph.boundary.checks import check_clearance, check_emitters, check_longest_step, check_start
 from continua.sph.boundary.interface import Boundary, FluidState
-from continua.sph.boundary.model import BoundarySums
+from continua.sph.boundary.model import BoundaryModel, BoundarySums
 from continua.sph.boundary.rigid import RigidBoundary, make_boundary_model
 from continua.sph.emitters import Emitter
 from continua.sph.fluid import Fluid
@@ -30,7 +30,7 @@ from continua.sph.forces import XSPH, Force, SurfaceTension, Viscosity
 from continua.sph.forces.viscosity import needs_implicit
 from continua.sph.neighbour_search import CellGrid, NeighbourLists
 from continua.sph.particles import Particles
-from continua.sph.pressure import pressure_kernels, vibration_kernels
+from continua.sph.pressure import PBF, pressure_kernels, vibration_kernels
 from continua.sph.pressure.solver import PressureReport
 from continua.system import System, WorldContext
 from continua.validation import pluralize
@@ -86,6 +86,7 @@ class FluidSystem(System):
         particles: The particles, sorted.
         forces: Forces other than pressure and gravity, in the order in which they act; made from the options of the
             fluids at the start of every step.
+        before: The systems of the same world before bodies or colliders were added or removed, see `WorldContext`.
         substeps: Reports of the sub-steps of the last step.
     """
 
@@ -95,16 +96,18 @@ class FluidSystem(System):
     boundaries: list[Boundary] = field(init=False)
     particles: Particles = field(init=False)
     forces: list[Force] = field(init=False)
+    before: Mapping[type, Any] = field(default_factory=dict)
     substeps: list[SubStep] = field(default_factory=list)
 
-    can_change: ClassVar = False  # positions are stored relative to the centre of the fluids at the start
     kinds: ClassVar = (Fluid,)
     order: ClassVar = 20
 
     @classmethod
     def make(cls, bodies: Sequence[Fluid], context: WorldContext) -> Self | None:
         """Return the system of the fluids of a world, or None if it has none."""
-        return cls(tuple(bodies), context.colliders, context.environment) if bodies else None
+        if not bodies:
+            return None
+        return cls(tuple(bodies), context.colliders, context.environment, context.before)
 
     @property
     def bodies(self) -> tuple[Fluid, ...]:
@@ -134,7 +137,6 @@ class FluidSystem(System):
                     )
         self.diameter = first.diameter
         self.radius = 2.0 * self.diameter
-        starts = np.concatenate([fluid.positions for fluid in self.fluids])
         check_longest_step(
             first.name, first.max_dt, self.diameter, float(np.linalg.norm(self.environment.gravity))
         )
@@ -144,7 +146,7 @@ class FluidSystem(System):
         self.boundaries = [
             RigidBoundary(
                 shape,
-                make_boundary_model(shape, self.radius, first.boundary),
+                self.kept_model(shape) or make_boundary_model(shape, self.radius, first.boundary),
                 slip=first.wall_slip if shape.slip is None else shape.slip,
             )
             for shape in self.colliders
@@ -154,11 +156,7 @@ class FluidSystem(System):
                 boundary.name += f" (collider '{shape.name}')"
             elif len(self.colliders) > 1:
                 boundary.name += f" (collider {number})"
-        self._check_start(starts)
-        center = (
-            0.5 * (starts.min(axis=0) + starts.max(axis=0)) if len(starts) else self._first_emitter_center()
-        )
-        self.origin = self.radius * np.round(center / self.radius)
+        self._check_start()
         falls = not self.colliders and bool(np.any(self.environment.gravity))
         for fluid in self.fluids:
             fluid.notes = (_NO_WALLS,) if falls else ()
@@ -168,12 +166,47 @@ class FluidSystem(System):
         self.forces = _make_forces(self.fluids)
         self._pack()
 
-    def _first_emitter_center(self) -> NDArray[np.float64]:
-        return np.array(next(e for fluid in self.fluids for e in fluid.emitters).center, dtype=np.float64)
+    def _choose_origin(self) -> NDArray[np.float64]:
+        """Return the point to which positions are relative: that of a state, or near the centre of the fluids."""
+        for fluid in self.fluids:
+            if "origin" in fluid.arrays:
+                return fluid.arrays["origin"]
+        starts = np.concatenate([fluid.positions for fluid in self.fluids])
+        if len(starts):
+            center = 0.5 * (starts.min(axis=0) + starts.max(axis=0))
+        else:
+            first = next(e for fluid in self.fluids for e in fluid.emitters)
+            center = np.array(first.center, dtype=np.float64)
+        return self.radius * np.round(center / self.radius)
+
+    @property
+    def _previous(self) -> FluidSystem | None:
+        """The fluids before the world changed, while the new systems are made."""
+        before = self.before.get(FluidSystem)
+        return before if isinstance(before, FluidSystem) else None
+
+    def kept_model(self, owner: object) -> BoundaryModel | None:
+        """Return the samples or map that a collider or rigid body had before the world changed, if it fits."""
+        before = self._previous
+        if (
+            before is None
+            or before.radius != self.radius
+            or before.fluids[0].boundary != self.fluids[0].boundary
+        ):
+            return None
+        own = (b for b in before.boundaries if isinstance(b, RigidBoundary) and b.owner is owner)
+        return next((boundary.model for boundary in own), None)
+
+    def _new_to(self, boundary: Boundary) -> list[Fluid]:
+        """Return the fluids that have not met this boundary before."""
+        before = self._previous
+        if before is None or not any(boundary.owner is one.owner for one in before.boundaries):
+            return list(self.fluids)
+        return [fluid for fluid in self.fluids if not any(fluid is other for other in before.fluids)]
 
     def add_boundary(self, boundary: Boundary) -> None:
         """Add a body as a boundary."""
-        for fluid in self.fluids:
+        for fluid in self._new_to(boundary):
             check_start([boundary], fluid.name, fluid.positions, self.diameter, self.environment.time)
         boundary.slip = self.fluids[0].wall_slip
         self.boundaries.append(boundary)
@@ -182,23 +215,40 @@ class FluidSystem(System):
 
     # initial state
 
-    def _check_start(self, points: NDArray[np.float64]) -> None:
+    def _check_start(self) -> None:
         """Raise InputError if fluid starts inside a boundary or overlaps fluid."""
-        for fluid in self.fluids:
-            check_start(self.boundaries, fluid.name, fluid.positions, self.diameter, self.environment.time)
-            check_emitters(self.boundaries, fluid.name, fluid.emitters, self.diameter)
-        if len(points) > 1:
-            self._check_overlap(points)
+        for boundary in self.boundaries:
+            for fluid in self._new_to(boundary):
+                check_start([boundary], fluid.name, fluid.positions, self.diameter, self.environment.time)
+        before = self._previous
+        known = () if before is None else before.fluids
+        new = [not any(fluid is other for other in known) for fluid in self.fluids]
+        for fluid, is_new in zip(self.fluids, new, strict=True):
+            if is_new:
+                check_emitters(self.boundaries, fluid.name, fluid.emitters, self.diameter)
+        if any(new) and sum(fluid.node_count for fluid in self.fluids) > 1:
+            self._check_overlap(np.array(new))
 
-    def _check_overlap(self, points: NDArray[np.float64]) -> None:
-        """Raise InputError if points [n, 3] are too close, as two overlapping lattices are at any offset."""
+    def _check_overlap(self, new: NDArray[np.bool_]) -> None:
+        """Raise InputError if particles of `new` fluids are too close to others, as two overlapping lattices are.
+
+        Particles of one fluid may be if it has moved, here or in another world.
+        """
+        points = np.concatenate([fluid.positions for fluid in self.fluids])
+        at_start = new & np.array(["local" not in fluid.arrays for fluid in self.fluids])
+        owner = np.repeat(np.arange(len(self.fluids)), [fluid.node_count for fluid in self.fluids])
         xyzw = np.zeros((len(points), 4), np.float32)
         xyzw[:, :3] = points - points.mean(axis=0)
         for fraction, limit in _OVERLAP_LIMITS:
             grid, lists = CellGrid(fraction * self.diameter), NeighbourLists()
             order = grid.sort(xyzw.ravel())
             lists.update(grid, np.ascontiguousarray(xyzw[order]).ravel())
-            too_close = int((lists.counts >= limit).sum())
+            counts, mine = lists.counts, owner[order]
+            entries = np.arange(counts.sum()) + np.repeat(lists.begin - np.cumsum(counts) + counts, counts)
+            one, other = np.repeat(mine, counts), mine[lists.neighbours[entries]]
+            counted = np.where(one == other, at_start[one], new[one] | new[other])
+            near = np.bincount(np.repeat(np.arange(len(mine)), counts)[counted], minlength=len(mine))
+            too_close = int((near >= limit).sum())
             if too_close:
                 names = " and ".join(f"'{fluid.name}'" for fluid in self.fluids)
                 others = "another" if limit == 1 else f"{limit} others"
@@ -210,10 +260,11 @@ class FluidSystem(System):
     def _pack(self) -> None:
         """Build the sorted particles from the arrays of the fluids."""
         solver = self.fluids[0].solver
+        self.origin = self._choose_origin()
         order = np.argsort(np.concatenate([fluid.arrays["order"] for fluid in self.fluids]), kind="stable")
         n = len(order)
         xyzp, velocities = np.zeros((n, 4), np.float32), np.zeros((n, 4), np.float32)
-        parts = [fluid.arrays.get("local", fluid.arrays["positions"] - self.origin) for fluid in self.fluids]
+        parts = [self._local(fluid.arrays) for fluid in self.fluids]
         xyzp[:, :3] = np.concatenate(parts)[order]
         velocities[:, :3] = np.concatenate([fluid.arrays["velocities"] for fluid in self.fluids])[order]
         fluid_index = np.repeat(
@@ -242,6 +293,12 @@ class FluidSystem(System):
         for fluid in self.fluids:
             fluid.changed = False
 
+    def _local(self, arrays: Mapping[str, NDArray]) -> NDArray:
+        """Return the positions of a fluid from the origin [m], as they were stored if that was from the same one."""
+        if "local" in arrays and np.array_equal(arrays.get("origin", self.origin), self.origin):
+            return arrays["local"]
+        return arrays["positions"] - self.origin
+
     def _unpack(self) -> None:
         """Write the particles back to the arrays of the fluids, in the order of their ids."""
         p = self.particles
@@ -256,6 +313,7 @@ class FluidSystem(System):
             fluid.arrays = {
                 "positions": self.origin + local,
                 "local": local,
+                "origin": self.origin.copy(),
                 "velocities": velocities[rows][:, :3].copy(),
                 "ids": p.ids[rows],
                 "order": rows,
@@ -385,7 +443,7 @@ class FluidSystem(System):
         dt = self._substep_size(time, left)
         motion_kernels.add_scaled.variant(p.parallel)(p.velocities, p.accelerations, dt)
         prescribed = self._constrain_emitted(time)
-        force_iterations = sum(force.implicit_step(p, dt, prescribed) for force in self.forces)
+        force_iterations = self._implicit_forces(dt, prescribed)
         viscous_coupling = self._boundary_drag(dt) if active else None
         density = fluid.solver.solve_density(p, dt)
         if len(prescribed):
@@ -474,6 +532,33 @@ class FluidSystem(System):
             p.accelerations[lane::4] = value
         for force in self.forces:
             force.explicit_step(p)
+
+    def _implicit_forces(self, dt: float, prescribed: NDArray[np.intp]) -> int:
+        """Apply the implicit forces over `dt` [s]; return their iterations.
+
+        Viscous forces act under the pressure of the last sub-step, which is then taken away again: it is solved for
+        anew (van Kan 1986). Without it walls would carry the weight of a viscous fluid at rest.
+        """
+        p = self.particles
+        implicit = any(isinstance(force, Viscosity) and force.implicit for force in self.forces)
+        solver = self.fluids[0].solver  # PBF keeps no pressure
+        under_pressure = implicit and "pressure" in p.warm_start and not isinstance(solver, PBF)
+        if under_pressure:
+            pressure = p.warm_start["pressure"]
+            if not pressure.any():  # the first step: the pressure without viscosity
+                solver.solve_density(p, dt)
+                pressure = p.warm_start["pressure"]
+            p.xyzp[3::4] = pressure * np.float32(dt)
+            pressure_kernels.pressure_velocity_changes.variant(p.parallel)(
+                p.xyzp, *p.neighbour_arrays, p.inverse_density, p.boundary.gradient, p.velocity_changes
+            )
+            p.velocity_changes.reshape(-1, 4)[prescribed] = 0.0
+            changes = p.velocity_changes.copy()  # the solver uses their memory
+            motion_kernels.add_scaled.variant(p.parallel)(p.velocities, changes, 1.0)
+        iterations = sum(force.implicit_step(p, dt, prescribed) for force in self.forces)
+        if under_pressure:
+            motion_kernels.add_scaled.variant(p.parallel)(p.velocities, changes, -1.0)
+        return iterations
 
     def _boundary_drag(self, dt: float) -> tuple[NDArray, NDArray] | None:
         """Return the momentum that a force transfers to boundaries, and the velocities that belong to it."""

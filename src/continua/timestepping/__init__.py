@@ -2,10 +2,14 @@
 
 from continua.timestepping.requests import (
     ContactResult,
+    MomentBalance,
+    PartnerMotion,
     SolveResult,
     StepCoroutine,
+    StepRequest,
     VelocityProjection,
     VelocitySystem,
+    VolumePartner,
     VolumeProjection,
 )
 from continua.timestepping.substepping import (
@@ -20,12 +24,16 @@ __all__ = [
     "NO_CONTACT",
     "BodyStep",
     "ContactResult",
+    "MomentBalance",
+    "PartnerMotion",
     "SolveResult",
     "StepCoroutine",
     "StepDriver",
+    "StepRequest",
     "SubstepError",
     "VelocityProjection",
     "VelocitySystem",
+    "VolumePartner",
     "VolumeProjection",
     "advance_with_retries",
 ]

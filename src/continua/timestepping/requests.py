@@ -18,12 +18,40 @@ from continua.linalg.basis_change import BasisChange
 
 __all__ = [
     "ContactResult",
+    "MomentBalance",
+    "PartnerMotion",
     "SolveResult",
     "StepCoroutine",
+    "StepRequest",
     "VelocityProjection",
     "VelocitySystem",
+    "VolumePartner",
     "VolumeProjection",
 ]
+
+
+@dataclass(eq=False)
+class MomentBalance:
+    """The moment of a free body's internal forces, which is linear in the solution, and the impulse against it.
+
+    The moment about the centre of mass is t(x) = t_0 + sum_i B_i^T x_i; the impulses -(J^-1 t) x (M r)_i balance it,
+    with r the arms of the nodes and J the moments of inertia.
+
+    Attributes:
+        constant: t_0 [N m s], shape [3].
+        response: B_i of every row, row by row, shape [n, 9].
+        arms: r [m], shape [n, 3].
+        mass_arms: M r [kg m], shape [n, 3].
+        inertia: J [kg m^2], shape [3, 3].
+        rotation: Moment that a rotation of the whole body needs, with the balancing impulses, shape [3, 3].
+    """
+
+    constant: NDArray[np.float64]
+    response: NDArray[np.float64]
+    arms: NDArray[np.float64]
+    mass_arms: NDArray[np.float64]
+    inertia: NDArray[np.float64]
+    rotation: NDArray[np.float64]
 
 
 @dataclass(eq=False)
@@ -50,6 +78,10 @@ class VelocitySystem:
         basis: The change from the unknowns x to velocities: V = T (x_offset + x); None where T is the identity.
         balance: Called with x the solution with contacts: adds to `rhs` the rigid impulse that makes the internal
             forces of this solution balance, and returns the largest velocity [m/s] that it causes.
+        moment_balance: Returns the terms with which a solve balances the internal forces by itself, or None if that
+            has to be done by `balance`.
+        add_impulse: Adds an impulse [N s], shape [n, 3], to the loads of the step.
+        is_balanced: Whether the internal forces of the solution balance.
     """
 
     matrix: BlockMatrix
@@ -65,9 +97,13 @@ class VelocitySystem:
     has_contacts: bool = True
     contact_tolerance_scale: NDArray[np.float64] | None = None
     deferred: bool = False
+    preliminary: bool = False
     update_solver: Callable[[], None] | None = None
     basis: BasisChange | None = None
     balance: Callable[[], float] | None = None
+    moment_balance: Callable[[], MomentBalance | None] | None = None
+    add_impulse: Callable[[NDArray[np.float64]], None] | None = None
+    is_balanced: bool = field(default=False, init=False)
     _is_prepared: bool = field(default=False, init=False)
 
     @property
@@ -115,7 +151,8 @@ class VolumeProjection:
     Attributes:
         velocities: Velocities [m/s], changed in place, shape [n, 3].
         project: Projects the velocities of several bodies: called with their requests, the first row of each, the
-            velocities of all bodies [N, 3], which it changes, and constraint rows that keep their normal velocities.
+            velocities of all bodies [N, 3], which it changes, constraint rows that keep their normal velocities, and
+            the other rows that move, or None.
         problem: What `project` needs to know of the body.
         moves: Whether the nodes move with these velocities in the step.
     """
@@ -128,6 +165,40 @@ class VolumeProjection:
     def solve_alone(self) -> SolveReport:
         """Project the velocities without contacts."""
         return self.project([self], [0], self.velocities)
+
+
+@dataclass(eq=False)
+class VolumePartner:
+    """Velocities of a body that moves with the projections of incompressible bodies that it touches.
+
+    Attributes:
+        start: Returns its velocities [m/s], shape [n, 3]: those over the step at first, then at its end.
+        inverse_mass: Returns the inverse masses [1/kg], nine values per row, zero where a row is held, shape [n, 9].
+        velocities: The velocities after the projection [m/s], shape [n, 3]; None if there was none.
+        change: What it added, without what only moves nodes [m/s], shape [n, 3]; None if there was none.
+    """
+
+    start: Callable[[], NDArray[np.float64]]
+    inverse_mass: Callable[[], NDArray[np.float64]]
+    velocities: NDArray[np.float64] | None = None
+    change: NDArray[np.float64] | None = None
+
+    def solve_alone(self) -> SolveReport:
+        """Change nothing: it touches no incompressible body."""
+        return SolveReport(0, 0.0, True)
+
+
+@dataclass(eq=False)
+class PartnerMotion:
+    """The rows of V [N, 3] that move with a projection of volumes though they have none to keep.
+
+    Attributes:
+        inverse_mass: Their inverse masses [1/kg], zero for all other rows, shape [N, 9].
+        change: What the projection added to their velocities, without what only moves nodes [m/s], shape [N, 3].
+    """
+
+    inverse_mass: NDArray[np.float64]
+    change: NDArray[np.float64]
 
 
 @dataclass(eq=False)
@@ -160,5 +231,7 @@ class SolveResult:
     failure: str = ""
 
 
-StepCoroutine = Generator[VelocitySystem | VelocityProjection | VolumeProjection, SolveResult, None]
+StepRequest = VelocitySystem | VelocityProjection | VolumeProjection | VolumePartner
+
+StepCoroutine = Generator[StepRequest, SolveResult, None]
 """One substep of a body."""

@@ -118,7 +118,7 @@ export function meshArrays(arrays: Map<string, PackedArray>, body: number, versi
 const DISPLACEMENT = { name: "displacement", group: "Motion", label: "Displacement", unit: "m", rangeMode: "zero" } as const;
 
 /** Whether the points of a body have a rest position. */
-const isDisplaced = ({ kind }: BodyInfo) => kind === "soft" || kind === "rigid";
+const isDisplaced = ({ kind }: BodyInfo) => kind === "soft" || kind === "cloth" || kind === "rigid";
 
 /** Plays the run that is embedded in the page. */
 export class Replay implements Link {

@@ -10,6 +10,7 @@ import { Icon, type IconName } from "./Icon";
 
 export const KIND_ICONS: Record<string, IconName> = {
   soft: "soft",
+  cloth: "soft",
   rigid: "rigid",
   fluid: "fluid",
   smoke: "smoke",

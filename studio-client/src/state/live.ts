@@ -105,7 +105,7 @@ const exaggerated = new WeakMap<LiveBody, { version: number; factor: number; val
 /** Drawn positions of the nodes of a body: with displacements multiplied by a factor. */
 export function shownPositions(body: LiveBody, factor: number): Float32Array {
   const { positions, rest, version } = body;
-  if (factor === 1 || body.info.kind !== "soft") return positions;
+  if (factor === 1 || !["soft", "cloth"].includes(body.info.kind)) return positions;
   const before = exaggerated.get(body);
   if (before?.version === version && before.factor === factor) return before.values;
   const values = new Float32Array(positions.length);

@@ -1,6 +1,6 @@
 import { useFrame, useThree } from "@react-three/fiber";
 import { useEffect, useMemo, useRef } from "react";
-import { Color, LineBasicMaterial } from "three";
+import { Color, DoubleSide, FrontSide, LineBasicMaterial } from "three";
 import { acknowledge, measure } from "../state/studio";
 import { editing, entries } from "../state/document";
 import { gridStyle, useFlow } from "../state/flow";
@@ -110,6 +110,9 @@ export function Bodies({ scene, dark }: Props) {
       const { material } = materials[number];
       if (material.transparent !== transparent) material.needsUpdate = true;
       material.transparent = transparent;
+      const side = body.info.kind === "cloth" ? DoubleSide : FrontSide;
+      if (material.side !== side) material.needsUpdate = true;
+      material.side = side;
       material.opacity = transparent ? SURFACE_OPACITY : 1;
       material.visible = !(transparent && body.interior && interior === "volume" && body.scalars); // the volume shows its shape
       material.depthWrite = !transparent;

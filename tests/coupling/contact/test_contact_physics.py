@@ -136,14 +136,18 @@ def test_friction_never_adds_energy():
         last = now
 
 
-def vertical_momentum(body):
-    """Return the angular momentum of a body about the vertical axis."""
-    momentum = np.empty_like(body.velocities)
+def node_momenta(body, velocities):
+    momentum = np.empty_like(velocities)
     pattern = body._elements.pattern
     mass_kernels.mass_times.variant(False)(
-        pattern.indptr, pattern.indices, body._mass, body.velocities.copy(), momentum
+        pattern.indptr, pattern.indices, body._mass, velocities.copy(), momentum
     )
-    return np.cross(body.positions, momentum)[:, 1].sum()
+    return momentum
+
+
+def vertical_momentum(body):
+    """Return the angular momentum of a body about the vertical axis."""
+    return np.cross(body.positions, node_momenta(body, body.velocities))[:, 1].sum()
 
 
 @pytest.mark.parametrize(("young", "newton"), [(1e5, 1), (1e6, 1), (1e5, 6)])
@@ -191,6 +195,29 @@ def test_bars_that_spin_on_each_other_keep_the_spin(young, rotation):
     touched = sum(world.step()[1].contacts > 0 for _ in range(60))
     assert touched > 20
     assert abs(sum(map(vertical_momentum, bars)) / before - 1.0) < 0.015
+
+
+@pytest.mark.parametrize("young", [1e5, 1e7])
+def test_internal_forces_have_no_moment_in_contact(young):
+    """In every step each of two bodies that hit each other changes its momenta by its contact forces only."""
+    bars = []
+    for number in range(2):
+        mesh = ct.mesh.box((0.3, 0.1, 0.1), (6, 2, 2)).transformed(
+            translate=(0.05 * number, 0.105 * number, 0)
+        )
+        bars.append(ct.SoftBody(mesh, material=ct.Corotated(young=young), name=f"bar {number}"))
+    bars[1].set_velocity((0.3, -2.0, 0.1), (1.0, 10.0, 2.0))
+    world = ct.World(bars, gravity=(0.0, 0.0, 0.0), contact=ct.Contact(friction=0.3), dt=0.01)
+    touched = 0
+    for _ in range(15):
+        before = [(bar.positions, bar.velocities) for bar in bars]
+        touched += world.step()[0].contacts > 0
+        for bar, (x, v) in zip(bars, before, strict=True):
+            change = node_momenta(bar, bar.velocities - v) - world.dt * bar.contact_forces
+            size = 3.0 * 10.0  # mass [kg] times speed
+            np.testing.assert_allclose(change.sum(axis=0), 0.0, atol=1e-9 * size)
+            np.testing.assert_allclose(np.cross(x, change).sum(axis=0), 0.0, atol=1e-9 * size)
+    assert touched > 3
 
 
 def _tumble(turn, scale):

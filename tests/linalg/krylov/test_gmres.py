@@ -1,4 +1,4 @@
-"""GMRES for a matrix with small terms that are not symmetric, against dense solves."""
+"""GMRES and conjugate gradients for a matrix with small terms, against dense solves."""
 
 import numpy as np
 import pytest
@@ -74,6 +74,46 @@ def test_it_solves_what_a_dense_solver_solves(n, spread, count, parts):
             *arguments, x, 1e-12, 0.0, *(array.copy() for array in work)
         )
         assert 0 < iterations <= limit
+        assert 0.0 <= residual <= 1e-11 * start
+        np.testing.assert_allclose(x.ravel(), expected, atol=1e-9 * np.abs(expected).max())
+        found.append(x)
+    assert np.array_equal(*found)
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+@pytest.mark.parametrize(("n", "spread", "count"), [(6, 1, 1), (20, 3, 4), (40, 2, 9)])
+def test_conjugate_gradients_solve_it_where_the_terms_are_symmetric(n, spread, count, parts):
+    rng = np.random.default_rng(n)
+    matrix, dense = _matrix(rng, n, spread)
+    ptr, row, block, H, _ = _terms(rng, n, count)
+    sides = rng.normal(size=(count, 3, 3))
+    H = sides @ sides.transpose(0, 2, 1)
+    for c in range(count):
+        G = np.zeros((3, 3 * n))
+        for e in (2 * c, 2 * c + 1):
+            G[:, 3 * row[e] : 3 * row[e] + 3] += block[e].reshape(3, 3)
+        dense += G.T @ H[c] @ G
+    fixed = np.zeros(n, np.uint8)
+    fixed[2] = 1
+    p = matrix.pattern
+    starts = np.linspace(0, n, parts + 1).astype(np.int64)
+    inner, inverse, scaled = np.zeros((n, 2), np.int32), np.zeros((n, 6)), np.zeros((n, 6))
+    ssor_kernels.split_rows.serial(p.indptr, p.indices, starts, inner)
+    ssor_kernels.diagonal_blocks.serial(matrix.blocks, p.diagonal, fixed, RELAXATION, starts, scaled, inverse)
+    rhs = rng.normal(size=(n, 3))
+    free = np.repeat(fixed == 0, 3)
+    expected = np.zeros(3 * n)
+    expected[free] = np.linalg.solve(dense[np.ix_(free, free)], rhs.ravel()[free])
+    found = []
+    for threads in (1, 2):
+        ct.set_threads(threads)
+        x, work = np.zeros((n, 3)), [np.zeros((n, 3)) for _ in range(6)]
+        iterations, residual, start = gmres_kernels.ssor_cg.parallel(
+            p.indptr, p.indices, matrix.blocks, p.diagonal, inner, starts, inverse, scaled, ptr, row, block,
+            np.ascontiguousarray(H.reshape(count, 9)), np.arange(count), np.unique(row).astype(np.int64),
+            np.zeros((n, 6)), rhs, x, 1e-12, 0.0, 30 * n, *work, np.zeros((parts, 2)),
+        )  # fmt: skip
+        assert 0 < iterations < 30 * n
         assert 0.0 <= residual <= 1e-11 * start
         np.testing.assert_allclose(x.ravel(), expected, atol=1e-9 * np.abs(expected).max())
         found.append(x)

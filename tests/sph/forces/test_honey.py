@@ -28,6 +28,21 @@ def test_honey_rests_in_a_tall_jar(viscosity):
     assert honey.positions[:, 1].max() > 0.6 - 0.025
 
 
+@pytest.mark.parametrize("viscosity", [100.0, 1e3])
+def test_the_bottom_of_a_tall_jar_carries_the_weight(viscosity):
+    """Not the walls: honey at rest exerts no friction. The mean over the second half of 0.6 s."""
+    world, honey = jar(viscosity)
+    ratios = []
+    for step in range(60):
+        world.step()
+        if step >= 30:
+            bottom = honey.positions[:, 1] < 0.075
+            depth = 0.6 - honey.positions[bottom, 1].mean()
+            ratios.append(honey.pressure[bottom].mean() / (1400.0 * 9.81 * depth))
+    assert np.mean(ratios) == pytest.approx(1.0, abs=0.05)
+    assert np.sqrt(np.mean(honey.velocities**2)) < 0.01
+
+
 @pytest.mark.parametrize("boundary", ["density_map", "volume_map"])
 @pytest.mark.parametrize("solver", [ct.DFSPH(), ct.IISPH()], ids=["dfsph", "iisph"])
 def test_honey_rests_with_maps_and_other_solvers(boundary, solver):

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from continua.contact_solver import ContactBody
 from continua.coupling.contact.island_kernels import column_sums
@@ -48,6 +49,11 @@ class DeformableAdapter:
         return self.body.row_count
 
     @property
+    def carriers(self) -> sparse.csr_array | None:
+        """The matrix from nodes to the points that touch others, or None where these are the nodes."""
+        return getattr(self.body, "carriers", None)  # bodies of others need not have it
+
+    @property
     def velocities(self) -> NDArray[np.float64]:
         """Velocities at the start of a step [n, 3]."""
         return self.body.velocities
@@ -76,6 +82,26 @@ class DeformableAdapter:
         """Clear the accumulated contact forces."""
         self._impulse = np.zeros((self.row_count, 3))
         self._time, self._depth = 0.0, 0.0
+        self._notes: list[str] = []
+
+    @property
+    def can_be_corrected(self) -> bool:
+        """Whether the body's motion can be corrected after a substep; see `ContactBody`."""
+        return hasattr(self.body, "correct_motion")
+
+    @property
+    def node_masses(self) -> NDArray[np.float64] | None:
+        """Masses of the nodes [kg], shape [n], or None if its motion cannot be corrected."""
+        return np.asarray(self.body.node_masses) if self.can_be_corrected else None
+
+    def correct_motion(self, moved: NDArray[np.float64], velocity: NDArray[np.float64]) -> None:
+        """Move the nodes by [m] and add to their velocities [m/s], shape [n, 3] each, after a substep."""
+        self.body.correct_motion(moved, velocity)
+
+    def add_note(self, note: str) -> None:
+        """Add a warning to the report of the step."""
+        if note not in self._notes:
+            self._notes.append(note)
 
     def restore_momentum(self, system: VelocitySystem, impulse: NDArray[np.float64]) -> None:
         """Translate a body without fixed nodes so that its momentum matches the impulses exactly."""
@@ -99,6 +125,7 @@ class DeformableAdapter:
         total = force.sum(axis=0)
         return replace(
             report,
+            warnings=(*report.warnings, *self._notes),
             contact_force=(float(total[0]), float(total[1]), float(total[2])),
             max_penetration=self._depth,
         )

@@ -13,16 +13,15 @@ from numpy.typing import NDArray
 
 from continua.contact_solver.constraint_row_kernels import match_keys
 from continua.coupling.contact.deformable_adapter import DeformableAdapter
+from continua.coupling.contact.fail_safe import FailSafe
 from continua.coupling.contact.rigid_adapter import RigidInstancesAdapter
 from continua.coupling.contact.substep_solve import ContactSubstep
 from continua.timestepping import (
     BodyStep,
     SolveResult,
     StepCoroutine,
+    StepRequest,
     SubstepError,
-    VelocityProjection,
-    VelocitySystem,
-    VolumeProjection,
 )
 
 if TYPE_CHECKING:
@@ -134,6 +133,8 @@ class GroupDriver:
         self.stepper, self.soft, self.rigid = stepper, tuple(soft), rigid
         self.warm_start = self._saved = warm_start
         self.failing: BodyStep | None = None
+        self.has_fail_safe = any(body.surface.two_sided and body.can_be_corrected for body in soft)
+        """Whether what contact cannot keep apart is stopped by the fail-safe: sheets do not pass, ever."""
         self.deadline = inf  # of the contact solves of a step, see `perf_counter`
 
     def begin_step(self, dt: float) -> list[BodyStep]:
@@ -170,8 +171,9 @@ class GroupDriver:
             state.update_derived()
             state.set_kinematic(time, dt)
         contact = ContactSubstep(self, time, dt)
+        fail_safe = FailSafe(self, time, dt) if self.has_fail_safe else None
         coroutines = [step.substep(time, dt) for step in steps]
-        requests: dict[int, VelocitySystem | VelocityProjection | VolumeProjection] = {}
+        requests: dict[int, StepRequest] = {}
         for i in range(len(coroutines)):
             self._resume(steps, coroutines, requests, i, None)
         while requests:
@@ -179,13 +181,20 @@ class GroupDriver:
             for i, result in results.items():
                 del requests[i]
                 self._resume(steps, coroutines, requests, i, result)
+        if fail_safe is not None:
+            held = [
+                contact.held.get(i) if body.can_be_corrected else None for i, body in enumerate(self.soft)
+            ]
+            note = fail_safe.run(held, contact.clear_ends)
+            for body in self.soft if note else ():
+                body.add_note(note)
         self.warm_start = WarmStart(*contact.finish())
 
     def _resume(
         self,
         steps: Sequence[BodyStep],
         coroutines: Sequence[StepCoroutine],
-        requests: dict[int, VelocitySystem | VelocityProjection | VolumeProjection],
+        requests: dict[int, StepRequest],
         i: int,
         result: SolveResult | None,
     ) -> None:

@@ -19,7 +19,13 @@ from continua.rigid import RigidSystem
 from continua.rigid.contact_detection import RigidContacts
 from continua.rigid.contact_forces import ImpulseAccumulator
 from continua.rigid.coupled_subset import CoupledSubset
-from continua.timestepping import StepCoroutine, SubstepError, VelocityProjection, VelocitySystem
+from continua.timestepping import (
+    StepCoroutine,
+    SubstepError,
+    VelocityProjection,
+    VelocitySystem,
+    VolumePartner,
+)
 
 __all__ = ["RigidInstancesAdapter"]
 
@@ -275,11 +281,21 @@ class RigidInstancesStep:
             raise SubstepError(result.failure or "the linear solver found no solution")
         V = system.x.reshape(-1, 6)
         end_velocities = V.copy()
+
+        def inverse_mass() -> NDArray[np.float64]:
+            return np.linalg.inv(system.matrix.blocks.reshape(-1, 3, 3)).reshape(-1, 9)
+
         if result.contact is not None and result.contact.needs_projection:
-            inverse = np.zeros((2 * len(V), 9))
-            blocks = system.matrix.blocks.reshape(-1, 3, 3)
-            inverse[:] = np.linalg.inv(blocks).reshape(-1, 9)
-            yield VelocityProjection(end_velocities.reshape(-1, 3), inverse)
+            yield VelocityProjection(end_velocities.reshape(-1, 3), inverse_mass())
+        over = VolumePartner(lambda: V.reshape(-1, 3), inverse_mass)
+        yield over
+        if over.velocities is not None and over.change is not None:
+            V = over.velocities.reshape(-1, 6)
+            end_velocities = end_velocities + over.change.reshape(-1, 6)
+        end = VolumePartner(lambda: end_velocities.reshape(-1, 3), inverse_mass)
+        yield end
+        if end.velocities is not None:
+            end_velocities = end.velocities.reshape(-1, 6)
         if not (np.isfinite(V).all() and np.isfinite(end_velocities).all()):
             raise SubstepError("the velocities of rigid bodies became infinite")
         subset.advance(V, end_velocities, dt, adapter.in_flight)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,10 @@ from continua.contact_solver import ConstraintRows, join_rows, solve_contacts
 from continua.contact_solver.contact_body import StaticConstraints, StaticPotential
 from continua.coupling.contact.deformable_adapter import DeformableAdapter
 from continua.coupling.contact.surface_contacts import SurfaceContacts
+from continua.coupling.contact.surface_points import SurfacePoints
 from continua.deformable import StaticReport
 from continua.deformable.convergence import Convergence, ConvergenceTest
+from continua.deformable.incompressible import search_with_pressures
 from continua.deformable.line_search import line_search
 from continua.environment import Environment
 from continua.errors import DivergedError
@@ -87,6 +90,8 @@ class _StaticContactSolve:
     ) -> None:
         self._surfaces, self._time = surfaces, time
         self.starts = np.cumsum([0] + [m.row_count for m in adapters])
+        self._points = SurfacePoints(adapters, self.starts)
+        self._carriers = [m.carriers for m in adapters]
         self.size = min(m.size for m in adapters)
         self.problems = [m.body.static_problem(colliders_for(m.number)) for m in adapters]
         self.total = _CombinedPotential([problem.potential for problem in self.problems], self.starts)
@@ -98,6 +103,13 @@ class _StaticContactSolve:
 
     def run(self, rtol: float, max_newton: int) -> bool:
         """Iterate to the equilibrium; returns whether it was found, or what rounding allows of it (`convergence`)."""
+        pressures = [problem.pressures for problem in self.problems if problem.pressures is not None]
+        if not pressures:
+            return self._run(max_newton, rtol)
+        return search_with_pressures(partial(self._run, max_newton), pressures, rtol)
+
+    def _run(self, max_newton: int, rtol: float) -> bool:
+        """Iterate to the equilibrium under given pressures; see `run`."""
         total, x, test = self.total, self.x, self.test
         for problem in self.problems:
             problem.potential.slack = problem.support_mass
@@ -172,8 +184,8 @@ class _StaticContactSolve:
                 rows.key += int(start) * 2**33
                 parts.append(rows)
         places = self._contact_positions(positions)
-        found = self._surfaces.find_close(places, places, self._time, 1.0, self.starts[:-1])
-        return _without_friction(join_rows([*parts, found]))
+        found = self._surfaces.find_close(places, places, self._time, 1.0, self._points.first)
+        return _without_friction(join_rows([*parts, self._points.resolve(found)]))
 
     def _contact_positions(self, positions: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
         """Return where the nodes of each body touch others when the bodies are at these positions."""
@@ -201,9 +213,12 @@ class _StaticContactSolve:
             self._forces = dict(
                 zip(rows.key[active].tolist(), found.impulse[active, 0].tolist(), strict=True)
             )
-            ends = [own + s.velocities for own, s in zip(positions, systems, strict=True)]
-            crossed, _ = self._surfaces.find_crossings(positions, ends, self._time, 1.0, self.starts[:-1])
-            crossed = crossed.take(~np.isin(crossed.key, rows.key))
+            ends = [
+                own + (s.velocities if carriers is None else np.asarray(carriers @ s.velocities))
+                for own, s, carriers in zip(positions, systems, self._carriers, strict=True)
+            ]
+            crossed, _ = self._surfaces.find_crossings(positions, ends, self._time, 1.0, self._points.first)
+            crossed = self._points.resolve(crossed.take(~np.isin(crossed.key, rows.key)))
             if not len(crossed):
                 break
             rows = join_rows([rows, _without_friction(crossed)])

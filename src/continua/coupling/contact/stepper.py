@@ -67,7 +67,7 @@ class ContactStepper:
         overlapping: frozenset[tuple[int, int]] | None = None,
     ) -> None:
         self.collider_set = ColliderSet(shapes)
-        self._shapes = tuple(shapes)
+        self.shapes = tuple(shapes)
         self.pair_table = ContactPairTable.of(contact, names, participants)
         self.contact = contact
         self._environment = environment
@@ -129,7 +129,7 @@ class ContactStepper:
         if only is not None:
             numbers = [
                 *self._rigid_numbers,
-                *range(self.first_collider, self.first_collider + len(self._shapes)),
+                *range(self.first_collider, self.first_collider + len(self.shapes)),
             ]
             new_rigid = frozenset(k for k, number in enumerate(numbers) if number in only)
             positions = [adapter.positions for adapter in self.contact_bodies]
@@ -138,7 +138,7 @@ class ContactStepper:
                 _warn(*self.rigid_surfaces.check_start(only))
         _warn(
             check_colliders(
-                self.contact_bodies, self._shapes, self.pair_table, self.first_collider, time, only
+                self.contact_bodies, self.shapes, self.pair_table, self.first_collider, time, only
             ),
             "" if self.rigid is None else check_rigid_bodies(self.rigid, time, new_rigid),
         )
@@ -216,7 +216,7 @@ class ContactStepper:
         rigid = None
         if len(instances):
             assert self.rigid is not None
-            colliders = self.first_collider + np.arange(len(self._shapes))
+            colliders = self.first_collider + np.arange(len(self.shapes))
             rigid = RigidInstancesAdapter(
                 self.rigid, instances, np.concatenate([self._rigid_numbers, colliders])
             )
@@ -278,7 +278,7 @@ class ContactStepper:
         """Return pairs of soft bodies whose boxes overlap, and which bodies are close to nothing."""
         near = self._bodies_collide & (boxes.overlaps(boxes) if len(boxes) > 1 else True)
         isolated: NDArray[np.bool_] = ~(near.any(axis=1) | self._several_pieces)
-        for k, shape in enumerate(self._shapes):
+        for k, shape in enumerate(self.shapes):
             collide = self._touches_collider[:, k]
             if (collide & isolated).any():
                 isolated &= ~(collide & aabb_overlaps_collider(shape, boxes))
@@ -491,7 +491,7 @@ class ContactStepper:
         collide, time = self.pair_table.collide[number, self.first_collider :], self._environment.time
         shapes = [
             shape.frozen(time) if isinstance(shape, AnimatedMeshShape) else shape
-            for shape, can in zip(self._shapes, collide, strict=True)
+            for shape, can in zip(self.shapes, collide, strict=True)
             if can
         ]
         return ColliderSet(shapes) if shapes else None

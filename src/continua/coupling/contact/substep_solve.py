@@ -24,14 +24,18 @@ from continua.coupling.contact.islands import find_islands, to_local_rows
 from continua.coupling.contact.rigid_adapter import RigidInstancesAdapter
 from continua.coupling.contact.rigid_surfaces import Poses
 from continua.coupling.contact.soft_rigid_detection import SoftRigidDetector, already_separated
+from continua.coupling.contact.surface_points import SurfacePoints
 from continua.linalg import SolveReport
 from continua.numerics.timers import timed
 from continua.rigid.coupled_subset import CoupledSubset
 from continua.timestepping import (
     ContactResult,
+    PartnerMotion,
     SolveResult,
+    StepRequest,
     VelocityProjection,
     VelocitySystem,
+    VolumePartner,
     VolumeProjection,
 )
 
@@ -70,9 +74,10 @@ REST_TOLERANCE, CHANGE_TOLERANCE, SINGLE_TOLERANCE = 3e-6, 1e-3, 1e-4
 """Error of relative velocities, as a fraction of the speed that gravity adds in a step, and of the change of the
 velocities in the step; the last for one body that touches colliders with its nodes alone."""
 
-MAX_DEFORMABLE, FALLING_SPEED = 4, 10.0
-"""Piles of more than this many deformable bodies, none of which moves faster than this many times the speed that
-gravity adds in a step, are solved by the augmented Lagrangian method: they come to rest more exactly."""
+MAX_DEFORMABLE, RESTING_SPEED, FALLING_SPEED = 4, 0.1, 10.0
+"""Piles of more than this many deformable bodies, none of which moves faster than the first speed, in speeds that
+gravity adds in a step, are solved by the augmented Lagrangian method: they come to rest more exactly. Bodies that are
+slower than the second speed are solved more accurately than those that fall."""
 
 COARSE_FACTOR, MAX_COARSE_ROUNDS = 50.0, 2
 """Tolerance of the solves after which contacts are searched again, in tolerances, and how many of them there are."""
@@ -80,15 +85,15 @@ COARSE_FACTOR, MAX_COARSE_ROUNDS = 50.0, 2
 SMALL_ROWS = 1000
 """Rows up to which a single body is solved much more accurately than its solver does."""
 
-SMALL_ACCURACY, SINGLE_ACCURACY, FEW_ACCURACY, RIGID_ACCURACY = 1e-7, 0.1, 0.03, 1e-2
-"""Residual of the linear systems of such a body, of a larger one that touches colliders with its nodes alone, of few
+SMALL_ACCURACY, SINGLE_ACCURACY, SLOW_ACCURACY, RIGID_ACCURACY = 1e-7, 0.1, 0.03, 1e-2
+"""Residual of the linear systems of such a body, of a larger one that touches colliders with its nodes alone, of
 soft bodies that touch each other and are slow, and of soft bodies with rigid ones, as a fraction of that of the bodies'
 own solvers."""
 
 BALANCE_TOLERANCE, MAX_BALANCES = (1e-4, 1e-5), 4
 """Velocities that internal forces out of balance may cause, as a fraction of the speed that gravity adds in a step and
-of the fastest one, and rounds in which bodies are balanced (see `VelocitySystem.balance`). With one round two bars that
-spin on each other lose 44 % of their angular momentum in 60 steps, with four 2 %."""
+of the fastest one, and rounds in which bodies are balanced whose solves do not do it (see `VelocitySystem.balance`).
+With one round two bars that spin on each other lose 44 % of their angular momentum in 60 steps, with four 2 %."""
 
 MAX_VOLUME_ROUNDS = 3
 """Projections of volumes in which contacts that nodes would violate are added."""
@@ -119,6 +124,7 @@ class ContactSubstep:
         if self.rigid is not None:
             self.group.append(self.rigid)
         self.starts = np.cumsum([0] + [body.row_count for body in self.group])
+        self.points = SurfacePoints(self.soft, self.starts)
         self.V = np.concatenate([body.velocities for body in self.group])
         self._start_velocities = self.V.copy()
         self.rows: ConstraintRows = EMPTY_ROWS
@@ -129,14 +135,14 @@ class ContactSubstep:
             tuple[int, float]
         ] = []  # rows of motors at their limit, and their forces
         self._pending: dict[int, SolveResult] = {}
+        self.held: dict[int, NDArray[np.bool_]] = {}  # nodes of each body whose motion is prescribed
+        self.clear_ends: NDArray[np.float64] | None = None  # velocities whose paths are known to be free
         self._separates = True  # whether surfaces that overlap are moved apart in this substep
 
     def _slice(self, i: int) -> slice:
         return slice(self.starts[i], self.starts[i + 1])
 
-    def resolve_requests(
-        self, requests: Mapping[int, VelocitySystem | VelocityProjection | VolumeProjection]
-    ) -> dict[int, SolveResult]:
+    def resolve_requests(self, requests: Mapping[int, StepRequest]) -> dict[int, SolveResult]:
         """Resolve requests of some bodies.
 
         Velocity projections wait until no body requests a solve, and projections of volumes until none requests those.
@@ -149,7 +155,9 @@ class ContactSubstep:
         if without_contacts:
             return {i: SolveResult(request.solve_alone()) for i, request in without_contacts.items()}
         systems = {i: request for i, request in requests.items() if isinstance(request, VelocitySystem)}
-        immediate = [i for i, request in systems.items() if not request.deferred]
+        immediate = [i for i, request in systems.items() if request.preliminary]
+        if not immediate:
+            immediate = [i for i, request in systems.items() if not request.deferred]
         if immediate or any(i not in self._pending for i in systems):
             self._pending = self._solve(systems)
         if systems:
@@ -163,7 +171,10 @@ class ContactSubstep:
             self._project_velocities(projections)
             return {i: SolveResult(SolveReport(0, 0.0, True)) for i in projections}
         volumes = {i: request for i, request in requests.items() if isinstance(request, VolumeProjection)}
-        return dict.fromkeys(volumes, SolveResult(self._project_volumes(volumes)))
+        partners = {i: request for i, request in requests.items() if isinstance(request, VolumePartner)}
+        if not volumes:
+            return {i: SolveResult(request.solve_alone()) for i, request in partners.items()}
+        return dict.fromkeys(requests, SolveResult(self._project_volumes(volumes, partners)))
 
     # --- detection ----------------------------------------------------------------------------------------
 
@@ -209,7 +220,7 @@ class ContactSubstep:
             parts.append(self.rigid.internal_constraint_rows(first))
         included = (row >= 0) | ~state.is_dynamic
         self._rigid_detector = SoftRigidDetector(
-            rigid_surfaces, self.soft, self.starts[: len(self.soft)].tolist(), row, included, self.dt
+            rigid_surfaces, self.soft, self.points.first.tolist(), row, included, self.dt
         )
         ends, end_poses = self._trial(self._start_velocities)
         parts.append(
@@ -233,7 +244,7 @@ class ContactSubstep:
         end, first = list(start), np.zeros(len(all_bodies), np.int64)
         for i, body in enumerate(self.soft):
             k = body.index
-            end[k], first[k] = body.positions_after(V[self._slice(i)], self.dt), self.starts[i]
+            end[k], first[k] = body.positions_after(V[self._slice(i)], self.dt), self.points.first[i]
         return start, end, first
 
     def _collider_rows(
@@ -250,7 +261,7 @@ class ContactSubstep:
             hits.normal,
             hits.position,
             hits.gap - self.soft[i].radius,
-            soft_rows=(self.starts[i] + node)[:, None],
+            soft_rows=(self.points.first[i] + node)[:, None],
             surface_velocity=hits.surface_velocity,
             friction=table.friction[number, other],
             restitution=table.restitution[number, other],
@@ -268,7 +279,7 @@ class ContactSubstep:
     def _add(self, rows: ConstraintRows) -> None:
         """Add contacts; those of the last step start from their forces."""
         if len(rows):
-            self.rows = join_rows([self.rows, rows])
+            self.rows = join_rows([self.rows, self.points.resolve(rows)])
             self.force = np.concatenate([self.force, self.driver.warm_start_forces(rows.key)])
 
     def _violated_contacts(self, requests: Mapping[int, VelocitySystem]) -> NDArray[np.bool_]:
@@ -301,27 +312,34 @@ class ContactSubstep:
                 continue
             body = self.soft[i]
             _, points = body.candidate_nodes
-            v = self.V[self._slice(i)][nodes]
+            v = self.points.extended(self.V)[self.points.first[i] + nodes]
             hits = query.find_crossings(points + self.dt * v, PENETRATION_TOLERANCE * body.size)
             if not len(hits):
                 continue
             other = self.stepper.collider_number(hits.collider.astype(np.int64))
-            free = requests[i].fixed[nodes[hits.point]] != 1
+            free = self.points.is_free(i, nodes[hits.point], requests[i].fixed)
             free &= ~np.isin(self._node_keys(i, nodes[hits.point], other), violated)
-            hits = ColliderContacts(*(column[free] for column in hits))
+            hits = ColliderContacts(*(column[free] for column in hits))  # type: ignore[arg-type]
             parts.append(self._collider_rows(i, nodes, hits, round_))
         parts.append(self._crossing_rows(round_))
         if self._rigid_detector is not None:
             ends, end_poses = self._trial(self.V)
             held = [
-                requests[i].fixed == 1 if i in requests else np.ones(body.row_count, np.bool_)
+                ~self.points.is_free(i, np.arange(len(body.positions)), requests[i].fixed)
+                if i in requests
+                else np.ones(len(body.positions), np.bool_)
                 for i, body in enumerate(self.soft)
             ]
             depths = [PENETRATION_TOLERANCE * body.size for body in self.soft]
             parts.append(
-                self._rigid_detector.find_crossings(ends, end_poses, depths, held, self.V, self.rows, round_)
+                self._rigid_detector.find_crossings(
+                    ends, end_poses, depths, held, self.points.extended(self.V), self.rows, round_
+                )
             )
-        return join_rows(parts)
+        new = self.points.resolve(join_rows(parts))
+        is_clear = self._rigid_detector is None and not len(new) and self.stepper.surface_contacts.found_none
+        self.clear_ends = self.V.copy() if is_clear and not len(violated) else None
+        return new
 
     def _correct_joints(self, requests: Mapping[int, VelocitySystem], round_: int) -> bool:
         """Correct joints for their pose at the end with V, and limit motors; returns whether anything changed."""
@@ -368,6 +386,7 @@ class ContactSubstep:
         """Solve the systems of all requests, those of bodies in contact together."""
         if not self.found:
             self._detect()
+        self.held |= {i: request.fixed != 0 for i, request in requests.items()}
         reports: dict[int, SolveReport] = {}
         contacts: dict[int, ContactResult] = {}
         todo, before = set(requests), -1
@@ -421,6 +440,11 @@ class ContactSubstep:
             self._add(new)
             body = np.searchsorted(self.starts, self.rows.row[self.rows.ptr[before] :], side="right") - 1
             todo = set(body.tolist()) | coarse | unbalanced | ({len(self.soft)} if joints_changed else set())
+        if failure and self.driver.has_fail_safe:
+            failure, warning = (
+                "",
+                warning or f"contacts were still missed after {MAX_DETECTION_ROUNDS} solves",
+            )
         if warning:
             reports = {i: _with_warning(r, warning) if i in contacts else r for i, r in reports.items()}
         return {i: SolveResult(reports[i], contacts.get(i), failure) for i in requests}
@@ -432,7 +456,9 @@ class ContactSubstep:
         unbalanced = set()
         for i in bodies:
             balance = requests[i].balance
-            if balance is not None and balance() > accepted + 1e-6 * self.group[i].size / self.dt:
+            if balance is None or requests[i].is_balanced:
+                continue
+            if balance() > accepted + 1e-6 * self.group[i].size / self.dt:
                 unbalanced.add(i)
         return unbalanced
 
@@ -483,12 +509,14 @@ class ContactSubstep:
         initial = effective_dt * self.force[which]
         if not self._separates:
             bound = np.maximum(bound, 0.0)
+        for s in systems:
+            s.is_balanced = False
         solution, spent = None, 0
-        is_pile = sum(i < len(self.soft) for i in bodies) > MAX_DEFORMABLE and not self._is_falling()
+        is_pile = sum(i < len(self.soft) for i in bodies) > MAX_DEFORMABLE and not self._moves(RESTING_SPEED)
         if not (is_pile or rows.bilateral.any()):  # rigid bodies in joints need many rounds
             solution = self._solve_newton(systems, bodies, rows, bound, initial, size, single, fine)
             spent = solution.report.iterations
-            if not (solution.converged or self._is_late) and (bound < 0.0).any():
+            if not (solution.converged or self._is_late) and (bound < -self._tolerance(size)).any():
                 # contacts that move overlapping surfaces apart may contradict each other: then they only stop them
                 bound, self._separates = np.maximum(bound, 0.0), False
                 solution = self._solve_newton(systems, bodies, rows, bound, initial, size, single, fine)
@@ -510,7 +538,7 @@ class ContactSubstep:
             first = own.stop
             body = self.group[i]
             active = (solution.impulse[:, 0] > 0.0) & ((rows.a == body.number) | (rows.b == body.number))
-            if has_rigid or not single:
+            if (has_rigid or not single) and not s.is_balanced:
                 body.restore_momentum(s, (s.effective_dt / effective_dt) * total[own])
             self._store_velocity(i, s)
             contacts[i] = ContactResult(
@@ -518,10 +546,10 @@ class ContactSubstep:
             )
         return solution
 
-    def _is_falling(self) -> bool:
-        """Return whether bodies are so fast that many contacts change at once."""
+    def _moves(self, speed: float) -> bool:
+        """Return whether bodies are faster than a speed in speeds that gravity adds in a step."""
         fastest = float(np.abs(self._start_velocities).max(initial=0.0))
-        return fastest > FALLING_SPEED * self.stepper.gravity_speed(self.dt)
+        return fastest > speed * self.stepper.gravity_speed(self.dt)
 
     def _solve_newton(
         self,
@@ -539,8 +567,8 @@ class ContactSubstep:
         if key not in self._newton:
             self._newton[key] = SemismoothNewton(systems)
         small = sum(len(s.rhs) for s in systems) <= SMALL_ROWS
-        is_few = 1 < len(bodies) <= MAX_DEFORMABLE and not self._is_falling()
-        accuracy, relative = FEW_ACCURACY if is_few else 1.0, CHANGE_TOLERANCE
+        is_slow = len(bodies) > 1 and not self._moves(FALLING_SPEED)
+        accuracy, relative = SLOW_ACCURACY if is_slow else 1.0, CHANGE_TOLERANCE
         if len(self.soft) in bodies:
             accuracy = RIGID_ACCURACY
         elif single:
@@ -560,6 +588,7 @@ class ContactSubstep:
             accuracy=accuracy,
             coarse_factor=1.0 if fine else COARSE_FACTOR,
             give_way=rows.b < self.stepper.first_collider,
+            restore=not single,
             deep_speed=DEEP_FRACTION * size / self.dt,
             deadline=self.driver.deadline,
         )
@@ -635,10 +664,12 @@ class ContactSubstep:
             request.velocities[:] = end[self._slice(i)]
 
     @timed("volumes")
-    def _project_volumes(self, requests: Mapping[int, VolumeProjection]) -> SolveReport:
+    def _project_volumes(
+        self, requests: Mapping[int, VolumeProjection], partners: Mapping[int, VolumePartner]
+    ) -> SolveReport:
         """Project velocities of incompressible bodies; active contacts keep their normal velocities.
 
-        Contacts that the moved nodes would violate join the active ones. Bodies without volumes to keep are held.
+        Contacts that the moved nodes would violate join the active ones. Partners move too; other bodies are held.
         """
         numbers = list(requests)
         first = requests[numbers[0]]
@@ -649,6 +680,12 @@ class ContactSubstep:
         own = np.zeros(len(self.V), np.bool_)
         for i in numbers:
             own[self._slice(i)] = True
+        moving = PartnerMotion(np.zeros((len(self.V), 9)), np.zeros_like(self.V)) if partners else None
+        for i, partner in partners.items():
+            own[self._slice(i)] = True
+            start[self._slice(i)] = partner.start()
+            assert moving is not None
+            moving.inverse_mass[self._slice(i)] = partner.inverse_mass()
         rows = self.rows
         takes_part = np.zeros(len(rows), np.bool_)
         if len(rows):
@@ -656,7 +693,7 @@ class ContactSubstep:
         active = takes_part & ((self.force[:, 0] > 0.0) | (rows.bilateral > 0))
         for _ in range(MAX_VOLUME_ROUNDS):
             V = start.copy()
-            report = first.project(list(requests.values()), starts, V, rows.take(active))
+            report = first.project(list(requests.values()), starts, V, rows.take(active), moving)
             if not moves:
                 break
             closing = rows.gap + self.dt * rows.relative_velocities(V)[:, 0] < np.minimum(rows.gap, 0.0)
@@ -666,6 +703,12 @@ class ContactSubstep:
             active |= new
         for i, request in requests.items():
             request.velocities[:] = V[self._slice(i)]
+            if moves:
+                self.V[self._slice(i)] = V[self._slice(i)]
+        for i, partner in partners.items():
+            assert moving is not None
+            partner.velocities = V[self._slice(i)].copy()
+            partner.change = moving.change[self._slice(i)].copy()
             if moves:
                 self.V[self._slice(i)] = V[self._slice(i)]
         return report

@@ -18,7 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from continua.collision.broad_phase import CollisionMesh, CollisionSurface
-from continua.collision.ccd import describe_overlaps, find_collider_impacts, find_impacts, find_intersections
+from continua.collision.ccd import (
+    Intersections,
+    describe_overlaps,
+    find_collider_impacts,
+    find_impacts,
+    find_intersections,
+    find_passages,
+)
 from continua.collision.collider_features import collider_edges
 from continua.collision.colliders import PoseCache
 from continua.collision.proximity import ContactCandidates, find_candidates
@@ -30,7 +37,7 @@ from continua.geometry import AnimatedMeshShape, Shape
 from continua.mesh import SurfaceMesh
 from continua.sdf import ExactDistance
 
-__all__ = ["SurfaceBody", "SurfaceContacts"]
+__all__ = ["Passages", "SurfaceBody", "SurfaceContacts"]
 
 THICKNESS_FRACTION = 0.02
 """Distance that surfaces of meshes keep, as a fraction of the mean length of their edges."""
@@ -52,6 +59,9 @@ NOTE_FRACTION = 0.02
 
 MOVE_APART = "move them apart, or set 'collide' of this pair to false"
 """What to do about two participants that overlap at the start."""
+
+RECOVERY_RATE = 0.2
+"""Fraction of a missing distance between sheets that is recovered in a step: all at once would add kinetic energy."""
 
 PROXIMITY_FRACTION = 0.5
 """Distance up to which pairs are found before they touch, as a fraction of the mean length of edges."""
@@ -127,6 +137,29 @@ class SurfaceBody:
         return parts
 
 
+@dataclass(frozen=True, eq=False)
+class Passages:
+    """Pairs of surfaces that pass through each other.
+
+    Attributes:
+        pairs: The pairs.
+        body: The body of each of their points, -1 for those of colliders and rigid bodies, shape [c, 4].
+        node: The node of each point in its body, shape [c, 4].
+        other: The collider, or the rigid instance, of each pair, or -1, shape [c].
+        given: Displacement that it adds to the relative one [m], shape [c, 3].
+        keep: Distance that counts as passing [m], shape [c].
+        points: Where they are at the start [m], shape [c, 3].
+    """
+
+    pairs: ContactCandidates
+    body: NDArray[np.int64]
+    node: NDArray[np.int64]
+    other: NDArray[np.int64]
+    given: NDArray[np.float64]
+    keep: NDArray[np.float64]
+    points: NDArray[np.float64]
+
+
 class SurfaceContacts:
     """Detects contacts between the surfaces of a world.
 
@@ -143,9 +176,11 @@ class SurfaceContacts:
         min_distance: Distance that two surfaces keep [m], shape [m, m].
         max_distance: Largest distance at which pairs are found [m], shape [m, m].
         overlapping: Numbers of bodies that intersected at the start and do not touch each other.
+        found_none: Whether the last `find_crossings` found nothing at all that comes too close.
     """
 
     overlapping: frozenset[tuple[int, int]] = frozenset()
+    found_none = False
 
     def __init__(
         self,
@@ -202,6 +237,7 @@ class SurfaceContacts:
         rigid = np.array(is_rigid, dtype=bool)
         self._is_rigid = rigid & ~is_collider
         self._is_collider = is_collider
+        self._is_sheet = np.array([surface.two_sided for surface in self.mesh.surfaces], np.bool_)
         min_distance = np.maximum(own[:, None], own[None, :])
         min_distance[is_collider[:, None] | is_collider[None, :]] *= COLLIDER_DISTANCE_FRACTION
         pieces = self._pieces_of_one_body()
@@ -326,10 +362,50 @@ class SurfaceContacts:
         """
         x0, x1 = self._positions(start, time), self._positions(end, time + dt)
         pairs = find_impacts(self.mesh, x0, x1, CROSSED_MARGIN * self.min_distance, previous_keys)
+        self.found_none = not len(pairs)
         # pairs that are too close from the start have no side from which they came; `find_close` separates them
         pairs = pairs.take(pairs.times > 0.0)
         first = float(pairs.times.min(initial=1.0))
         return self._rows(pairs, x0, x1, dt, first_row, centers), first
+
+    def find_passages(
+        self,
+        start: Sequence[NDArray[np.float64]],
+        end: Sequence[NDArray[np.float64]],
+        time: float,
+        dt: float,
+    ) -> Passages:
+        """Return the pairs of surfaces that pass through each other on their paths, whatever their distance.
+
+        The arguments are those of `find_close`.
+        """
+        x0, x1 = self._positions(start, time), self._positions(end, time + dt)
+        pairs = find_passages(self.mesh, x0, x1, CROSSED_MARGIN * self.min_distance)
+        surface = self._surface_of_point[pairs.nodes]
+        count = len(self.body_of_surface)
+        body = np.where(surface < count, np.append(self.body_of_surface, -1)[np.minimum(surface, count)], -1)
+        numbers = np.where(body < 0, self._numbers[surface], -1).max(axis=1, initial=-1)
+        collider = np.where(numbers >= 0, numbers - self._first_collider, -1)
+        given = np.einsum("ck,cki->ci", np.where(body < 0, pairs.weights, 0.0), (x1 - x0)[pairs.nodes])
+        keep = CROSSED_MARGIN * self.min_distance[pairs.a, pairs.b]
+        points = np.einsum("ck,cki->ci", np.abs(pairs.weights), x0[pairs.nodes]) / 2.0
+        return Passages(pairs, body, self._node_of_point[pairs.nodes], collider, given, keep, points)
+
+    def tangled_nodes(
+        self, positions: Sequence[NDArray[np.float64]], time: float
+    ) -> tuple[list[NDArray[np.bool_]], Intersections, NDArray[np.float64]]:
+        """Return which nodes of each body belong to edges and triangles that pierce each other; these; positions."""
+        x = self._positions(positions, time)
+        found = find_intersections(self.mesh, x)
+        points = np.zeros(len(x), np.bool_)
+        points[self.mesh.triangle_bvh.cells[found.triangles]] = True
+        points[self.mesh.edge_bvh.cells[found.edges]] = True
+        beside = self.mesh.topology.edge_triangles[found.edges]
+        points[self.mesh.triangle_bvh.cells[beside[beside >= 0]]] = True
+        nodes = [np.zeros(len(body.rest), np.bool_) for body in self.bodies]
+        for m, k in enumerate(self.body_of_surface.tolist()):
+            nodes[k][self._nodes[m]] |= points[self.mesh.first[m] : self.mesh.first[m + 1]]
+        return nodes, found, x
 
     def check_start(
         self, positions: Sequence[NDArray[np.float64]], time: float, only: frozenset[int] | None = None
@@ -364,9 +440,22 @@ class SurfaceContacts:
                     self._check_outside(k, i, x)
         self._pairs = (self.mesh.vertex_face_pairs, self.mesh.edge_edge_pairs)
         warning = describe_overlaps(
-            overlaps, [surface.name for surface in self.mesh.surfaces], lambda i, j: self._depth(i, j, x)
+            overlaps,
+            [surface.name for surface in self.mesh.surfaces],
+            lambda i, j: self._depth(i, j, x),
+            lambda i, j: self._place(found, i, j, x),
         )
         return tuple(text for text in (warning, *notes) if text)
+
+    def _place(self, found: Intersections, i: int, j: int, x: NDArray[np.float64]) -> str:
+        """Return how many triangles of two surfaces intersect, and where."""
+        both = ((found.a == i) & (found.b == j)) | ((found.a == j) & (found.b == i))
+        pierced = np.unique(found.triangles[both])
+        if not len(pierced):
+            return ""
+        corners = x[self.mesh.triangle_bvh.cells[pierced[0]]]
+        at = ", ".join(f"{value:.3g}" for value in corners.mean(axis=0))
+        return f", in {len(pierced)} triangle{'s' * (len(pierced) > 1)}, one at ({at}) m,"
 
     def _depth(self, i: int, j: int, x: NDArray[np.float64]) -> float:
         """Return how deep points of two closed surfaces lie inside each other [m]."""
@@ -537,10 +626,12 @@ class SurfaceContacts:
                 "rigid_signs": np.array([1.0, -1.0]),
                 "rigid_centers": np.where(self._is_rigid[sides][..., None], centers[body[sides]], 0.0),
             }
+        gap = pairs.gaps - kept
+        sheets = self._is_sheet[pairs.a] | self._is_sheet[pairs.b]
         return contact_rows(
             normals,
             near,
-            pairs.gaps - kept,
+            np.where(sheets & (gap < 0.0), RECOVERY_RATE * gap, gap),
             soft_rows=soft_rows,
             soft_weights=weights,
             surface_velocity=surface_velocity,

@@ -360,10 +360,12 @@ def _touches_nothing(number: int, body: DeformableBody, table: ContactPairTable,
 def _new_numbers(body: Any, change: TopologyChange) -> NDArray[np.int64] | None:
     """Return the new number of each old node of a body, -1 for those that are gone, shape [n]; None if unknown.
 
-    The nodes of elements of higher order are not those of the mesh.
+    The nodes of elements of higher order are not those of the mesh, and a cut body touches others with points.
     """
     if change.node_parents is None or change.weights is None or getattr(body, "order", 1) > 1:
         return None
+    if getattr(change.mesh, "subdomains", None) is not None:
+        return None  # contacts are at points of the surface
     numbers = np.full(change.before.node_count, -1, np.int64)
     copies = np.flatnonzero(change.weights[:, 0] == 1.0)[::-1]  # the first of several copies is written last
     numbers[change.node_parents[copies, 0]] = copies

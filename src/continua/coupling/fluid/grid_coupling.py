@@ -32,7 +32,11 @@ class GridFluidCoupling(Coupling):
         solids, particles = systems.get(SolidSystem), systems.get(FluidSystem)
         rigid = solids.rigid_bodies if isinstance(solids, SolidSystem) else ()
         soft = solids.soft_bodies if isinstance(solids, SolidSystem) else ()
-        couple_grid_fluids(systems[GridFluidSystem].bodies, rigid, context.colliders, context.environment)
+        before = context.before.get(GridFluidSystem)
+        known = () if before is None else before.bodies
+        couple_grid_fluids(
+            systems[GridFluidSystem].bodies, rigid, context.colliders, context.environment, known
+        )
         unaware = [kind for kind, some in (("particle fluids", particles), ("soft bodies", soft)) if some]
         if unaware:
             warn_user(

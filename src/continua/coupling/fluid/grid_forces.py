@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,23 +92,44 @@ class GridForceCoupling:
                 accumulator.previous_added_mass = float(state["previous_added_mass"][number])
                 accumulator.previous_velocity = np.array(state["previous_velocity"][number])
 
+    def follow(self, before: Any) -> None:
+        """Take over the added mass of the bodies that stay, after others were added or removed."""
+        old = {id(shape): accumulator for shape, accumulator in before._pairs}
+        for shape, accumulator in self._pairs:
+            if id(shape) in old:
+                accumulator.previous_added_mass = old[id(shape)].previous_added_mass
+                accumulator.previous_velocity = old[id(shape)].previous_velocity.copy()
+
 
 def couple_grid_fluids(
     fluids: Sequence[GridFluid],
     bodies: Sequence[RigidInstances],
     colliders: Sequence[Shape],
     environment: Environment,
+    running: Sequence[GridFluid] = (),
 ) -> None:
-    """Make rigid bodies and colliders obstacles of grid fluids, and couple the fluids' forces to the bodies."""
+    """Make rigid bodies and colliders obstacles of grid fluids, and couple the fluids' forces to the bodies.
+
+    Fluids that are `running` have been coupled to other bodies and colliders of the same world until now, and go on.
+    """
     for fluid in fluids:
+        runs = any(fluid is other for other in running)
+        known = {
+            (id(shape.group), shape.index): shape
+            for shape in (fluid.world_obstacles if runs else ())
+            if isinstance(shape, RigidObstacle)
+        }
         shapes = [
-            RigidObstacle(group, number, environment, name=group.name)
+            known.get((id(group), number)) or RigidObstacle(group, number, environment, name=group.name)
             for group in bodies
             for number in range(group.count)
         ]
-        fluid.set_world_obstacles([*shapes, *colliders])
+        before = fluid.obstacle_forces if runs else None
+        fluid.set_world_obstacles([*shapes, *colliders], running=runs)
         if isinstance(fluid, Liquid):
             coupling = LiquidRigidCoupling(fluid, shapes, environment)
             fluid.obstacle_forces = fluid.flow.floating_bodies = coupling if shapes else None
         else:
             fluid.obstacle_forces = GridForceCoupling(fluid, shapes) if shapes else None
+        if fluid.obstacle_forces is not None and before is not None:
+            fluid.obstacle_forces.follow(before)

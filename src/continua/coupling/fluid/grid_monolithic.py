@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,3 +145,11 @@ class LiquidRigidCoupling:
         if "contact_velocity_guess" in state and "predicted_velocity" in state:
             self._contact_velocity_guess[:] = state["contact_velocity_guess"]
             self._predicted_velocity[:] = state["predicted_velocity"]
+
+    def follow(self, before: Any) -> None:
+        """Take over the effect of contacts on the bodies that stay, after others were added or removed."""
+        old = {id(obstacle): row for row, obstacle in enumerate(before._obstacles)}
+        for row, obstacle in enumerate(self._obstacles):
+            if id(obstacle) in old:
+                self._contact_velocity_guess[row] = before._contact_velocity_guess[old[id(obstacle)]]
+                self._predicted_velocity[row] = before._predicted_velocity[old[id(obstacle)]]

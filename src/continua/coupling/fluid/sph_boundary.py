@@ -26,6 +26,10 @@ __all__ = [
     "local_shape",
 ]
 
+_DRAG_FACTOR = (
+    4.0  # of the drag on a body alone in the fluid at rest next to it; that in a narrow tube is larger
+)
+_KEPT = ("previous_added_mass", "previous_drag", "previous_velocity", "withheld")  # from step to step
 _WETTED_AREA_FACTOR = (
     0.5  # `wetted_area` per wet area and fluid density; 0.57 to 0.76 depending on the boundary method
 )
@@ -68,8 +72,11 @@ class RigidImpulseAccumulator:
         added_mass_per_wetted_area: Added mass for each unit of `wetted_area` [m]; see `added_mass_volume`.
         impulse: Impulse and moment [N s, N m s], shape [6].
         added_mass: Added mass [kg].
-        previous_added_mass: That of the last step [kg].
+        drag: Viscous impulse for each m/s of the body's velocity [kg].
+        previous_added_mass: Added mass of the last step [kg].
+        previous_drag: Drag of the last step [kg].
         previous_velocity: Velocity [m/s] and angular momentum per mass [m2/s] before the last step, shape [6].
+        withheld: Impulse and moment that drag kept from the body and that it has not got back yet, shape [6].
     """
 
     body: RigidInstances
@@ -77,13 +84,21 @@ class RigidImpulseAccumulator:
     added_mass_per_wetted_area: float
     impulse: NDArray[np.float64] = field(default_factory=lambda: np.zeros(6))
     added_mass: float = 0.0
+    drag: float = 0.0
     previous_added_mass: float = 0.0
+    previous_drag: float = 0.0
     previous_velocity: NDArray[np.float64] = field(default_factory=lambda: np.zeros(6))
+    withheld: NDArray[np.float64] = field(default_factory=lambda: np.zeros(6))
 
     @property
     def name(self) -> str:
         """Name of the body."""
         return self.body.name
+
+    @property
+    def owner(self) -> object:
+        """The body."""
+        return self.body
 
     def pose(self) -> Pose:
         """Return the pose of its local axes."""
@@ -95,12 +110,17 @@ class RigidImpulseAccumulator:
         return self.body.pose(self.copy).translation, v[:3], v[3:]
 
     def add_impulse(
-        self, impulse: NDArray[np.float64], moment: NDArray[np.float64], wetted_area: float = 0.0
+        self,
+        impulse: NDArray[np.float64],
+        moment: NDArray[np.float64],
+        wetted_area: float = 0.0,
+        drag: float = 0.0,
     ) -> None:
-        """Add an impulse, its moment about the centre of mass, and wetted area."""
+        """Add an impulse, its moment about the centre of mass, wetted area, and viscous drag [kg]."""
         self.impulse[:3] += impulse
         self.impulse[3:] += moment
         self.added_mass += self.added_mass_per_wetted_area * wetted_area
+        self.drag += _DRAG_FACTOR * drag
 
     def specific_momentum(self) -> NDArray[np.float64]:
         """Return velocity [m/s] and angular momentum per mass [m2/s], shape [6]."""
@@ -108,17 +128,27 @@ class RigidImpulseAccumulator:
         return np.concatenate([v[:3], rotation @ (self.body.geometry.inertia * (v[3:] @ rotation))])
 
     def take_impulse(self) -> tuple[NDArray[np.float64], float]:
-        """Return impulse and moment for the next step [6] and its added mass [kg]; clear both."""
+        """Return impulse and moment for the next step [6], and added mass and drag in it [kg]; clear them."""
         now = self.specific_momentum()
-        impulse = self.impulse + self.previous_added_mass * (now - self.previous_velocity)
-        added_mass = self.added_mass
-        self.previous_added_mass, self.previous_velocity = added_mass, now
+        change = now - self.previous_velocity
+        withheld = self.withheld + self.previous_drag * change
+        returned = withheld * (self.body.mass_each / (self.body.mass_each + self.previous_drag)) ** 2
+        impulse = self.impulse + self.previous_added_mass * change + returned
+        inertia = self.added_mass + self.drag
+        self.previous_added_mass, self.previous_drag, self.previous_velocity = self.added_mass, self.drag, now
+        self.withheld = withheld - returned
         self.clear()
-        return impulse, added_mass
+        return impulse, inertia
 
     def clear(self) -> None:
-        """Discard the accumulated impulse and added mass."""
-        self.impulse, self.added_mass = np.zeros(6), 0.0
+        """Discard the accumulated impulse, added mass and drag."""
+        self.impulse, self.added_mass, self.drag = np.zeros(6), 0.0, 0.0
+
+    def forget(self) -> None:
+        """Discard all that is kept from step to step."""
+        self.clear()
+        self.previous_added_mass = self.previous_drag = 0.0
+        self.previous_velocity, self.withheld = np.zeros(6), np.zeros(6)
 
 
 @dataclass(eq=False)
@@ -131,66 +161,105 @@ class SoftImpulseAccumulator:
     returned to the body in the next step, in which the fluid takes as much away. The resulting acceleration is correct
     whatever the estimate, and stable from half of the true added mass on.
 
+    Viscous drag is implicit in the velocity of the body: it is inertia in the body's step as well. Its momentum is
+    returned over many steps, the more the larger the drag is than the body's mass; at once, a drag that stops the body
+    within a step would let it oscillate.
+
     Attributes:
         body: The body.
         impulse: Impulses on the nodes [N s], shape [n, 3].
         added_mass: Added mass of the nodes [kg], shape [n].
-        previous_added_mass: That of the last step [kg], shape [n].
+        drag: Viscous impulse for each m/s of the nodes' velocity [kg], shape [n].
+        previous_added_mass: Added mass of the last step [kg], shape [n].
+        previous_drag: Drag of the last step [kg], shape [n].
         previous_velocity: Velocities before the last step [m/s], shape [n, 3].
+        withheld: Impulses that drag kept from the nodes and that they have not got back yet [N s], shape [n, 3].
     """
 
     body: SoftBody
     impulse: NDArray[np.float64] = field(init=False)
     added_mass: NDArray[np.float64] = field(init=False)
+    drag: NDArray[np.float64] = field(init=False)
     previous_added_mass: NDArray[np.float64] = field(init=False)
+    previous_drag: NDArray[np.float64] = field(init=False)
     previous_velocity: NDArray[np.float64] = field(init=False)
+    withheld: NDArray[np.float64] = field(init=False)
 
     def __post_init__(self) -> None:
         n = self.body.node_count
-        self.impulse, self.added_mass = np.zeros((n, 3)), np.zeros(n)
-        self.previous_added_mass, self.previous_velocity = np.zeros(n), np.zeros((n, 3))
+        self.impulse, self.added_mass, self.drag = np.zeros((n, 3)), np.zeros(n), np.zeros(n)
+        self.previous_added_mass, self.previous_drag = np.zeros(n), np.zeros(n)
+        self.previous_velocity, self.withheld = np.zeros((n, 3)), np.zeros((n, 3))
 
     def continue_from(self, old: SoftImpulseAccumulator, change: Any) -> None:
-        """Take over added mass and velocities from before a change of topology, if its nodes come from old ones."""
+        """Take over what is kept from before a change of topology, if its nodes come from old ones."""
         fits = len(old.impulse) == change.before.node_count and len(self.impulse) == change.mesh.node_count
         if change.is_replacement or not fits:  # elements of higher order have more nodes than the mesh
             return
         self.previous_velocity = change.interpolate(old.previous_velocity)
-        mass = change.interpolate(old.previous_added_mass)
-        total = float(mass.sum())
-        self.previous_added_mass = mass * (
-            float(old.previous_added_mass.sum()) / total if total > 0.0 else 0.0
+        self.previous_added_mass = _with_sum_of(
+            old.previous_added_mass, change.interpolate(old.previous_added_mass)
         )
+        self.previous_drag = _with_sum_of(old.previous_drag, change.interpolate(old.previous_drag))
+        self.withheld[:] = old.withheld.sum(axis=0) / len(self.withheld)
 
     @property
     def name(self) -> str:
         """Name of the body."""
         return self.body.name
 
+    @property
+    def owner(self) -> object:
+        """The body."""
+        return self.body
+
     def nodes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return positions [m] and velocities [m/s] of all nodes, shape [n, 3]."""
         return np.array(self.body.positions), np.array(self.body.velocities)
 
     def add_impulse(
-        self, impulses: NDArray[np.float64], added_mass: NDArray[np.float64] | None = None
+        self,
+        impulses: NDArray[np.float64],
+        added_mass: NDArray[np.float64] | None = None,
+        drag: NDArray[np.float64] | None = None,
     ) -> None:
-        """Add impulses on the nodes [N s], shape [n, 3], and their added mass [kg], shape [n]."""
+        """Add impulses on the nodes [N s], shape [n, 3], their added mass and viscous drag [kg], shape [n]."""
         self.impulse += impulses
         if added_mass is not None:
             self.added_mass += added_mass
+        if drag is not None:
+            self.drag += _DRAG_FACTOR * drag
 
     def apply(self, dt: float) -> None:
         """Apply the accumulated impulses as forces over the body's next step of `dt` [s]."""
         velocities = self.body.velocities
-        impulse = self.impulse + self.previous_added_mass[:, None] * (velocities - self.previous_velocity)
-        if impulse.any() or self.added_mass.any():
-            self.body.add_external_force(impulse / dt, self.added_mass)
-        self.previous_added_mass, self.previous_velocity = self.added_mass.copy(), velocities
-        self.impulse[:], self.added_mass[:] = 0.0, 0.0
+        change = velocities - self.previous_velocity
+        withheld = self.withheld + self.previous_drag[:, None] * change
+        mass = self.body.mass_total / self.body.node_count
+        returned = withheld * ((mass / (mass + self.previous_drag)) ** 2)[:, None]
+        impulse = self.impulse + self.previous_added_mass[:, None] * change + returned
+        inertia = self.added_mass + self.drag
+        if impulse.any() or inertia.any():
+            self.body.add_external_force(impulse / dt, inertia)
+        self.previous_added_mass, self.previous_drag = self.added_mass.copy(), self.drag.copy()
+        self.previous_velocity, self.withheld = velocities, withheld - returned
+        self.clear()
 
     def clear(self) -> None:
-        """Discard the accumulated impulses and added mass."""
-        self.impulse[:], self.added_mass[:] = 0.0, 0.0
+        """Discard the accumulated impulses, added mass and drag."""
+        self.impulse[:], self.added_mass[:], self.drag[:] = 0.0, 0.0, 0.0
+
+    def forget(self) -> None:
+        """Discard all that is kept from step to step."""
+        self.clear()
+        self.previous_added_mass[:], self.previous_drag[:] = 0.0, 0.0
+        self.previous_velocity, self.withheld = np.zeros_like(self.withheld), np.zeros_like(self.withheld)
+
+
+def _with_sum_of(old: NDArray[np.float64], new: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return `new` scaled to the sum of `old`."""
+    total = float(new.sum())
+    return new * (float(old.sum()) / total if total > 0.0 else 0.0)
 
 
 class SphBodyCoupling:
@@ -211,15 +280,15 @@ class SphBodyCoupling:
         self._soft = [SoftImpulseAccumulator(body) for body in soft]
         for body in rigid:
             shape = local_shape(body.geometry)
-            model = make_boundary_model(shape, system.radius, method)
+            model = system.kept_model(body) or make_boundary_model(shape, system.radius, method)
             per_area = added_mass_volume(body.geometry) / (_WETTED_AREA_FACTOR * body.geometry.surface.area)
             copies = [RigidImpulseAccumulator(body, index, per_area) for index in range(body.count)]
             for copy in copies:
                 system.add_boundary(RigidBoundary(shape, model, copy))
             self._rigid.append((body, copies))
         for one in self._soft:
-            triangles = np.array(one.body.triangles)
-            system.add_boundary(DeformableBoundary(one, triangles, system.radius, system.diameter))
+            triangles, rest = np.array(one.body.triangles), np.array(one.body.rest_positions)
+            system.add_boundary(DeformableBoundary(one, triangles, system.radius, system.diameter, rest))
 
     def remap(self, body: SoftBody, change: Any) -> None:
         """Rebuild the boundary of a soft body after a change of topology.
@@ -250,37 +319,35 @@ class SphBodyCoupling:
             soft.apply(dt)
 
     def clear(self) -> None:
-        """Discard accumulated impulses and the added mass of the last step."""
-        for _, copies in self._rigid:
-            for copy in copies:
-                copy.clear()
-                copy.previous_added_mass = 0.0
-        for soft in self._soft:
-            soft.clear()
-            soft.previous_added_mass[:] = 0.0
+        """Discard all that is accumulated or kept from step to step."""
+        for accumulator, _ in self._kept():
+            accumulator.forget()
+
+    def _kept(self) -> list[tuple[RigidImpulseAccumulator | SoftImpulseAccumulator, tuple[str, int | None]]]:
+        """Return the accumulators, each with the name of its body and its row in the state."""
+        rigid = [
+            (copy, (body.name, index)) for body, copies in self._rigid for index, copy in enumerate(copies)
+        ]
+        return [*rigid, *((soft, (soft.name, None)) for soft in self._soft)]
 
     def state(self) -> dict[str, NDArray]:
         """Return what is kept from step to step."""
-        state = {}
+        state: dict[str, NDArray] = {}
         for body, copies in self._rigid:
-            state[f"{body.name}/previous_added_mass"] = np.array(
-                [copy.previous_added_mass for copy in copies]
-            )
-            state[f"{body.name}/previous_velocity"] = np.array([copy.previous_velocity for copy in copies])
+            for key in _KEPT:
+                state[f"{body.name}/{key}"] = np.array([getattr(copy, key) for copy in copies])
         for soft in self._soft:
-            state[f"{soft.name}/previous_added_mass"] = soft.previous_added_mass.copy()
-            state[f"{soft.name}/previous_velocity"] = soft.previous_velocity.copy()
+            for key in _KEPT:
+                state[f"{soft.name}/{key}"] = getattr(soft, key).copy()
         return state
 
     def restore(self, state: Mapping[str, NDArray]) -> None:
         """Restore a state; missing entries become zero."""
         self.clear()
-        for body, copies in self._rigid:
-            if f"{body.name}/previous_added_mass" in state:
-                for index, copy in enumerate(copies):
-                    copy.previous_added_mass = float(state[f"{body.name}/previous_added_mass"][index])
-                    copy.previous_velocity = np.array(state[f"{body.name}/previous_velocity"][index])
-        for soft in self._soft:
-            if f"{soft.name}/previous_added_mass" in state:
-                soft.previous_added_mass = np.array(state[f"{soft.name}/previous_added_mass"])
-                soft.previous_velocity = np.array(state[f"{soft.name}/previous_velocity"])
+        for accumulator, (name, row) in self._kept():
+            for key in _KEPT:
+                if f"{name}/{key}" in state:
+                    value = state[f"{name}/{key}"]
+                    if row is not None:
+                        value = value[row]
+                    setattr(accumulator, key, np.array(value) if np.ndim(value) else float(value))

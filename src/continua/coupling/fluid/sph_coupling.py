@@ -42,7 +42,10 @@ class SphCoupling(Coupling):
         fluids, solids = systems[FluidSystem], systems[SolidSystem]
         assert isinstance(fluids, FluidSystem)
         assert isinstance(solids, SolidSystem)
-        return cls(fluids, solids, context.environment)
+        made, before = cls(fluids, solids, context.environment), context.before.get(cls)
+        if before is not None:  # bodies that stay keep their added mass
+            made.restore(before.state())
+        return made
 
     def step(self, dt: float) -> list[StepReport]:
         """Advance the fluids by `dt` [s], and the bodies after each sub-step, with the impulses they received in it."""

@@ -206,7 +206,8 @@ class BoundaryConditions(KeepsReadOnlyArrays):
         if w.min() < -1e-6 or abs(w.sum() - 1.0) > 1e-3:
             raise InputError(f"a pull's weights must be at least 0 and sum to 1, not {tuple(w)}")
         w = np.maximum(w, 0.0)
-        return self._pull(self._surface.triangles[triangle], w / w.sum(), target, stiffness)
+        nodes, shares = self._surface.on_nodes(self._surface.triangles[triangle], w / w.sum())
+        return self._pull(nodes, shares, target, stiffness)
 
     def haptic_tool(
         self,

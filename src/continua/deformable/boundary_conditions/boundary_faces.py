@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 from continua.deformable.boundary_conditions import face_kernels
@@ -36,6 +37,7 @@ class BoundaryFaces:
         centers: Centres at rest [m], shape [f, 3].
         normals: Outward unit normals at rest, shape [f, 3].
         areas: Areas at rest [m2], shape [f].
+        carriers: Of a cut mesh the matrix from nodes to the points that `nodes` are, shape [p, n]; else None.
     """
 
     nodes: NDArray[np.int32]
@@ -47,6 +49,7 @@ class BoundaryFaces:
     centers: NDArray[np.float64]
     normals: NDArray[np.float64]
     areas: NDArray[np.float64]
+    carriers: sparse.csr_array | None = None
 
     @classmethod
     def from_shapes(
@@ -58,6 +61,7 @@ class BoundaryFaces:
         weights: NDArray[np.float64],
         rest_coefficients: NDArray[np.float64],
         depth: float = 0.0,
+        carriers: sparse.csr_array | None = None,
     ) -> BoundaryFaces:
         """Return faces with shape functions at quadrature points; see the attributes.
 
@@ -69,6 +73,7 @@ class BoundaryFaces:
             weights: Weights of the points, shape [q].
             rest_coefficients: Coefficients of the rest shape [m], shape [n, 3].
             depth: Thickness of a plane body, whose faces are edges [m].
+            carriers: See the attributes; `rest_coefficients` are then those of the points.
         """
         tangent = np.array([0.0, 0.0, depth])
         corners = rest_coefficients[nodes]
@@ -76,9 +81,11 @@ class BoundaryFaces:
         vectors = weights[:, None] * _area_vectors(corners, slopes, tangent)
         areas = np.linalg.norm(vectors, axis=2)
         total = areas.sum(axis=1)
-        centers = np.einsum("fq,fqi->fi", areas, points) / total[:, None]
+        # slivers of faces that cuts leave may have no area
+        centers = np.einsum("fq,fqi->fi", areas, points) / np.maximum(total, np.finfo(float).tiny)[:, None]
+        centers[total == 0.0] = points[total == 0.0].mean(axis=1)
         normal = vectors.sum(axis=1)
-        normal /= np.linalg.norm(normal, axis=1)[:, None]
+        normal /= np.maximum(np.linalg.norm(normal, axis=1), np.finfo(float).tiny)[:, None]
         return cls(
             np.ascontiguousarray(nodes, np.int32),
             elements,
@@ -89,6 +96,7 @@ class BoundaryFaces:
             centers,
             normal,
             total,
+            carriers,
         )
 
     def select(self, where: Any, mesh: VolumeMesh, what: str) -> NDArray[np.int32]:
@@ -112,11 +120,16 @@ class BoundaryFaces:
 
     def shares(self, chosen: NDArray[np.int32], rest: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the integral of N_a over the selected faces [m2], shape [n]."""
-        vectors = self.weights[:, None] * _area_vectors(rest[self.nodes[chosen]], self.slopes, self.depth)
+        at = self._at(rest)
+        vectors = self.weights[:, None] * _area_vectors(at[self.nodes[chosen]], self.slopes, self.depth)
         parts = np.linalg.norm(vectors, axis=2) @ self.shapes
-        shares: NDArray[np.float64] = np.zeros(len(rest))
+        shares: NDArray[np.float64] = np.zeros(len(at))
         np.add.at(shares, self.nodes[chosen], parts)
-        return shares
+        return shares if self.carriers is None else np.asarray(self.carriers.T @ shares)
+
+    def _at(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return values at the nodes of the faces from those at the nodes of the body, [n, 3]."""
+        return values if self.carriers is None else np.asarray(self.carriers @ values)
 
     def add_pressure(
         self,
@@ -126,7 +139,12 @@ class BoundaryFaces:
         force: NDArray[np.float64],
     ) -> None:
         """Add to `force` [N] a pressure [Pa] on the selected faces, positive into the body, at positions x."""
-        face_kernels.add_pressure(x, chosen, *self._tables, pressure, force)
+        if self.carriers is None:
+            face_kernels.add_pressure(x, chosen, *self._tables, pressure, force)
+            return
+        own = np.zeros((self.carriers.shape[0], 3))
+        face_kernels.add_pressure(self._at(x), chosen, *self._tables, pressure, own)
+        force += self.carriers.T @ own
 
     def add_wind(
         self,
@@ -137,7 +155,12 @@ class BoundaryFaces:
         force: NDArray[np.float64],
     ) -> None:
         """Add to `force` [N] the pressure on all faces that the wind [m/s] blows against."""
-        face_kernels.add_wind(x, v, *self._tables, wind, density, force)
+        if self.carriers is None:
+            face_kernels.add_wind(x, v, *self._tables, wind, density, force)
+            return
+        own = np.zeros((self.carriers.shape[0], 3))
+        face_kernels.add_wind(self._at(x), self._at(v), *self._tables, wind, density, own)
+        force += self.carriers.T @ own
 
     @property
     def _tables(self) -> tuple:

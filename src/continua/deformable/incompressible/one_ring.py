@@ -25,21 +25,23 @@ class OneRing:
     """Node volumes of a body and their derivatives D = dV/dx at the positions of the last `update`.
 
     Attributes:
-        rest_volumes: Volumes of the nodes at rest [m3], areas [m2] of a plane body, shape [n].
+        rest_volumes: Volumes of the nodes at rest [m3], areas [m2] of a plane body or a sheet, shape [n].
 
     Args:
-        elements: Elements of order 1: tetrahedra, hexahedra or triangles.
+        elements: Elements of order 1: tetrahedra, hexahedra or triangles, in a plane or in space.
         body: Name of the body, for messages.
     """
 
     def __init__(self, elements: Elements, body: str = "") -> None:
-        if not isinstance(elements.mesh, TetMesh | HexMesh | TriMesh) or elements.order != 1:
+        mesh = elements.mesh
+        is_sheet = mesh.WIDTH == 3 and not isinstance(mesh, TriMesh)
+        if not (isinstance(mesh, TetMesh | HexMesh | TriMesh) or is_sheet) or elements.order != 1:
             raise InputError(
                 f"body '{body}' of {elements.mesh.NAME} of order {elements.order} cannot be incompressible; "
                 "use tetrahedra, hexahedra or triangles of order 1, or a law with poisson: 0.49"
             )
         self._pattern, self._cells = elements.pattern, elements.elements
-        self._mesh_type = type(elements.mesh)
+        self._mesh_type, self._is_sheet = type(mesh), is_sheet
         self._parallel = elements.node_count >= PARALLEL_FROM
         corners = self._pattern.corners
         self._element_volume = np.zeros(elements.element_count)
@@ -47,6 +49,9 @@ class OneRing:
         self._divergence = np.zeros((len(self._pattern.indices), 3))
         self._transposed = np.zeros((len(self._pattern.indices), 3))
         self.rest_volumes = self.volumes(elements.rest_positions)
+        if is_sheet:  # those of sewn patterns are at rest in their planes
+            self._element_volume[:] = mesh.volumes / mesh.thickness
+            self.rest_volumes = self._node_volumes()
 
     def volumes(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the node volumes [m3] at positions x [n, 3], shape [n]."""
@@ -56,8 +61,13 @@ class OneRing:
         else:
             is_plane = issubclass(self._mesh_type, TriMesh)
             geometry = kernels.triangle_areas if is_plane else kernels.tet_volumes
+            geometry = kernels.surface_areas if self._is_sheet else geometry
             geometry.variant(self._parallel)(x, self._cells, *out)
-        p, volumes = self._pattern, np.empty(len(x))
+        return self._node_volumes()
+
+    def _node_volumes(self) -> NDArray[np.float64]:
+        p = self._pattern
+        volumes: NDArray[np.float64] = np.empty(len(p.indptr) - 1)
         kernels.node_volumes.variant(self._parallel)(
             p.inc_indptr, p.inc_codes, p.corners, self._element_volume, volumes
         )

@@ -53,6 +53,26 @@ def triangle_areas(x, cells, volume, gradient):
             volume[e] = 0.5 * (a0 * b1 - a1 * b0)
 
 
+@kernel_pair
+def surface_areas(x, cells, volume, gradient):
+    """Set the area of every triangle in space, and its gradient in the node positions [m, 9]; 0 where it has none."""
+    m = cells.shape[0]
+    for c in prange((m + CHUNK - 1) // CHUNK):
+        for e in range(c * CHUNK, min(m, (c + 1) * CHUNK)):
+            i, j, k = cells[e, 0], cells[e, 1], cells[e, 2]
+            a0, a1, a2 = x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[j, 2] - x[i, 2]
+            b0, b1, b2 = x[k, 0] - x[i, 0], x[k, 1] - x[i, 1], x[k, 2] - x[i, 2]
+            n0, n1, n2 = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
+            twice = np.sqrt(n0 * n0 + n1 * n1 + n2 * n2)
+            h = 0.5 / twice if twice > 0.0 else 0.0
+            g = gradient[e]
+            g[3], g[4], g[5] = h * (b1 * n2 - b2 * n1), h * (b2 * n0 - b0 * n2), h * (b0 * n1 - b1 * n0)
+            g[6], g[7], g[8] = h * (n1 * a2 - n2 * a1), h * (n2 * a0 - n0 * a2), h * (n0 * a1 - n1 * a0)
+            for d in range(3):
+                g[d] = -(g[3 + d] + g[6 + d])
+            volume[e] = 0.5 * twice
+
+
 @inline
 def _add_triangle(y, g, a, b, c):
     """Add the gradient of det(y_a, y_b, y_c) / 12 to g [24], and return that determinant."""

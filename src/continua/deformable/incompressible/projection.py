@@ -22,6 +22,7 @@ from continua.contact_solver.augmented_lagrangian_kernels import effective_masse
 from continua.deformable.incompressible import one_ring_kernels as kernels
 from continua.deformable.incompressible.one_ring import PARALLEL_FROM, OneRing
 from continua.linalg import SolveReport
+from continua.timestepping import PartnerMotion
 
 __all__ = ["PressureSolve", "ProjectedPart", "volume_error"]
 
@@ -33,6 +34,9 @@ MAX_ITERATIONS = 500
 SWEEPS = 4
 """Symmetric Gauss-Seidel sweeps over the contacts in every product."""
 
+_WORST_GUESS = (
+    4.0  # residual of a guess, over that of none, from which it is dropped: it helps although it is larger
+)
 _PROGRESS = 0.5  # by which the true residual must fall between two restarts
 
 
@@ -72,11 +76,17 @@ class PressureSolve:
         parts: The bodies.
         rows: Contacts whose normal velocities the projection keeps; those that refer to other rows hold these.
         row_count: Number of velocities of all bodies.
+        partners: Other rows that move with contacts, or None.
     """
 
     def __init__(
-        self, parts: Sequence[ProjectedPart], rows: ConstraintRows = EMPTY_ROWS, row_count: int | None = None
+        self,
+        parts: Sequence[ProjectedPart],
+        rows: ConstraintRows = EMPTY_ROWS,
+        row_count: int | None = None,
+        partners: PartnerMotion | None = None,
     ) -> None:
+        self.partners = partners
         self.parts = list(parts)
         ends = np.cumsum([0] + [len(part.inverse_mass) for part in self.parts])
         self._pressures = [slice(a, b) for a, b in pairwise(ends)]
@@ -98,7 +108,7 @@ class PressureSolve:
         self._preconditioner = np.where(diagonal > 0.0, 1.0 / np.where(diagonal > 0.0, diagonal, 1.0), 0.0)
 
     def _take_rows(self, rows: ConstraintRows, count: int) -> None:
-        inverse_mass = np.zeros((count, 9))
+        inverse_mass = np.zeros((count, 9)) if self.partners is None else self.partners.inverse_mass.copy()
         for part in self.parts:
             inverse_mass[part.rows] = part.inverse_mass
         # edges against edges have less coherent normals: they come in the middle of a symmetric sweep
@@ -115,6 +125,8 @@ class PressureSolve:
 
     def changes(self, pressures: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the changes of velocity P M^-1 D^T p of all rows [m/s]; valid until the next call."""
+        if self.partners is not None:
+            self._u[:] = 0.0
         for part, own in zip(self.parts, self._pressures, strict=True):
             part.one_ring.accelerations(part.inverse_mass, pressures[own], self._u[part.rows])
         if self._rows is not None:
@@ -156,8 +168,12 @@ class PressureSolve:
             return np.zeros(self._size), SolveReport(0, 0.0, True)
         if not np.isfinite(scale):
             return np.zeros(self._size), SolveReport(0, np.inf, False)
-        x = np.zeros(self._size) if guess is None else guess.copy()
         r, work = np.empty(self._size), np.empty(self._size)
+        x = np.zeros(self._size)
+        if guess is not None:
+            np.subtract(-rate, self.multiply(guess, work), out=r)
+            if float(kernels.largest_rate(r, self._volume)) < _WORST_GUESS * scale:
+                x[:] = guess
         total, last = 0, np.inf
         while True:
             np.subtract(-rate, self.multiply(x, work), out=r)

@@ -39,7 +39,7 @@ from continua.deformable.line_search import line_search
 from continua.linalg import BlockMatrix, LinearSolver, SolveReport
 from continua.linalg.basis_change import BasisChange
 from continua.numerics.timers import timed
-from continua.timestepping import ContactResult, SolveResult, VelocitySystem
+from continua.timestepping import ContactResult, MomentBalance, SolveResult, VelocitySystem
 from continua.validation import whole_number
 
 __all__ = ["Equation", "ImplicitIntegrator", "ImplicitStepper"]
@@ -98,6 +98,8 @@ class ImplicitStepper(Stepper):
         self.correct_free: Callable[[], None] | None = None
         """Corrects `solved` after a solve without contacts, before contacts are searched along the motion."""
         self.balancing: Balancing | None = None
+        self.moment_terms: Callable[[NDArray[np.float64] | None], MomentBalance | None] | None = None
+        """Returns the terms of `MomentBalance` for increments of some velocities (None is zero), or None."""
         self.drag: BlockMatrix | None = None
         self._objective: _IncrementalPotential | None = None
         self._last = self.solved
@@ -119,6 +121,12 @@ class ImplicitStepper(Stepper):
         if not report.converged:
             return None
         return dt * (response if basis is None else basis.coefficients(response))
+
+    def inertia_ratio(self, state: BodyState) -> NDArray[np.float64]:
+        """Return the inertia of each node in the system of a step, with its stiffness, over its mass, shape [n]."""
+        at = self.matrix.pattern.diagonal
+        stiffness = self.matrix.blocks[at][:, ::4].mean(axis=1) - state.mass[at]
+        return 1.0 + np.maximum(stiffness, 0.0) / state.node_mass
 
     def solve_motion(
         self,
@@ -166,29 +174,33 @@ class ImplicitStepper(Stepper):
         if fresh:
             stiffen_pulls(self.matrix, step.pulls, c_spring)
         request = self._ask(step, self.solved, None, self.guess_directions, corrects=not several)
+        request.preliminary = self.incompressibility is not None
         answer = yield request
         step.dirichlet.set_coefficients(request.x, self.solved)
         if self.incompressibility is not None and not answer.failure:
-            answer = yield from self._improve_pressure(step, objective, answer.report)
+            answer = yield from self._improve_pressure(step, objective, answer)
         self._set_contact(answer.contact)
         if objective is None or answer.failure or not answer.report.residual >= 0.0:
             return self._outcome(answer.report, 1, answer.failure)
         return (yield from self._refine(objective, step, answer.report))
 
     def _improve_pressure(
-        self, step: StepInput, objective: _IncrementalPotential | None, first: SolveReport
+        self, step: StepInput, objective: _IncrementalPotential | None, before: SolveResult
     ) -> Generator[VelocitySystem, SolveResult, SolveResult]:
         """Solve again, with the pressures of an incompressible body that the last solution asks for."""
         assert self.incompressibility is not None
+        first, touched = before.report, before.contact is not None
         total, converged, warnings = first.iterations, first.converged, first.warnings
-        for _ in range(PRESSURE_SOLVES):
+        for k in range(PRESSURE_SOLVES):
             force = self.incompressibility.improve(self.solved, self._weight, self._c_stiffness)
             force *= self._weight
             self.rhs += force
             if objective is not None:
                 objective.add_load(force)
-            answer = yield self._ask(step, self.solved, None, corrects=objective is None)
-            report = answer.report
+            request = self._ask(step, self.solved, None, corrects=objective is None, is_prepared=not touched)
+            request.preliminary = k + 1 < PRESSURE_SOLVES
+            answer = yield request
+            report, touched = answer.report, answer.contact is not None
             total, converged = total + report.iterations, converged and report.converged
             warnings += tuple(text for text in report.warnings if text not in warnings)
             if answer.failure or not report.residual >= 0.0:
@@ -210,6 +222,7 @@ class ImplicitStepper(Stepper):
         guess_directions: NDArray[np.float64] | None = None,
         corrects: bool = False,
         correction: NDArray[np.float64] | None = None,
+        is_prepared: bool = False,
     ) -> VelocitySystem:
         """Return the assembled system; x holds the initial guess, for `guess_directions` see `LinearSolver.solve`.
 
@@ -220,6 +233,7 @@ class ImplicitStepper(Stepper):
             guess_directions: See `LinearSolver.solve`.
             corrects: Whether `correct_free` follows a solve without contacts.
             correction: The solution without contacts if it is known already; the system is for contacts only.
+            is_prepared: Whether the solver has been updated to this matrix in this step.
         """
         dirichlet = step.dirichlet
         self._basis = dirichlet.basis
@@ -249,10 +263,19 @@ class ImplicitStepper(Stepper):
 
         @timed("linear solve")
         def solve() -> SolveReport:
-            update_solver()
+            if not is_prepared:
+                update_solver()
             return self.solver.solve(rhs, own, load, guess_directions)
 
         is_first = True
+
+        def add_impulse(impulse: NDArray[np.float64]) -> None:
+            self.load += impulse
+            self.rhs += impulse
+            if self._objective is not None:
+                self._objective.add_load(impulse)
+            if rhs is not self.rhs:
+                rhs[:], load[:] = dirichlet.loads(self.rhs), dirichlet.loads(self.load)
 
         def balance() -> float:
             nonlocal is_first
@@ -260,13 +283,13 @@ class ImplicitStepper(Stepper):
             dirichlet.set_coefficients(own, x)
             impulse, largest = self.balancing(x if base is None else base + x, x, is_first)
             is_first = False
-            self.load += impulse
-            self.rhs += impulse
-            if self._objective is not None:
-                self._objective.add_load(impulse)
-            if rhs is not self.rhs:
-                rhs[:], load[:] = dirichlet.loads(self.rhs), dirichlet.loads(self.load)
+            add_impulse(impulse)
             return largest
+
+        def moment_balance() -> MomentBalance | None:
+            if self.moment_terms is None or rhs is not self.rhs or own is not x:
+                return None
+            return self.moment_terms(base)
 
         return VelocitySystem(
             matrix,
@@ -282,6 +305,8 @@ class ImplicitStepper(Stepper):
             update_solver=update_solver,
             basis=dirichlet.basis,
             balance=None if self.balancing is None else balance,
+            moment_balance=None if self.moment_terms is None else moment_balance,
+            add_impulse=add_impulse,
         )
 
     def _set_contact(self, contact: ContactResult | None) -> None:

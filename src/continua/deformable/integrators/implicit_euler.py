@@ -29,11 +29,16 @@ from continua.deformable.integrators.integrator import BodyState, SolveCoroutine
 from continua.deformable.integrators.momentum_correction import net_impulse, rigid_motion, rigid_velocities
 from continua.deformable.integrators.spring_terms import spring_response
 from continua.linalg import LinearSolver
+from continua.timestepping import MomentBalance
 
 __all__ = ["ImplicitEuler"]
 
 PARTS = 0.8, 1.2
 """Bounds of the part of an added moment that a body is taken to keep: more would make fast bodies gain energy."""
+
+MAX_RESISTANCE = 0.5
+"""Resistance of the stiffness to rotations, as a fraction of the inertia, up to which a solve balances the body by
+itself. It grows with the square of the strain; beyond, the balanced system may not be monotone."""
 
 
 @dataclass(frozen=True)
@@ -84,9 +89,10 @@ class ImplicitEulerStepper(ImplicitStepper):
         if not step.dirichlet.any:
             self.correct_free = partial(self._correct_momentum, state, step)
             self.balancing = partial(self._balance, state, step)
+            self.moment_terms = partial(self._moment_terms, state, step)
         equation = Equation(1.0 + dt * step.alpha, dt * (dt + step.beta), dt, dt * step.beta, dt)
         outcome = yield from self.solve_motion(state, state.v, step, equation, dt)
-        self.correct_free = self.balancing = None
+        self.correct_free = self.balancing = self.moment_terms = None
         contact = self.contact
         mass_kernels.advance_positions.variant(self.matrix.pattern.parallel)(
             state.x, self.solved, dt, self.positions
@@ -149,6 +155,42 @@ class ImplicitEulerStepper(ImplicitStepper):
         self._added_moment, self._added_part = wanted[3:].copy(), part
         motion = rigid_velocities(state, state.x, mass_x, wanted)
         return self.mass_times(state, motion, self._impulse), float(np.abs(motion).max(initial=0.0))
+
+    def _moment_terms(
+        self, state: BodyState, step: StepInput, base: NDArray[np.float64] | None
+    ) -> MomentBalance | None:
+        """Return the moment of the internal forces as a function of the solution, see `MomentBalance`.
+
+        None if the body is so strained that its stiffness resists a rotation by more than `MAX_RESISTANCE` of its
+        inertia.
+        """
+        if not step.is_rotation_invariant or step.dirichlet.projections is not None:
+            return None
+        x, p, gain = state.x, self.matrix.pattern, 1.0 + step.dt * step.alpha
+        mass_x = self.mass_times(state, x, self.work).copy()
+        impulse = self._beside_loads(state, step, np.zeros_like(x) if base is None else base) + self.rhs
+        _, constant, _, inertia, _ = mass_kernels.rigid_residual(x, state.node_mass, mass_x, impulse)
+        size = float(np.trace(inertia))
+        if not np.linalg.det(inertia) > 1e-9 * size**3:  # nodes on a line
+            return None
+        arms, mass_arms, response = np.empty_like(x), np.empty_like(x), np.empty((len(x), 9))
+        resistance = mass_kernels.moment_response(
+            p.indptr, p.indices, self.matrix.blocks, state.mass, x, state.node_mass, mass_x, gain, arms, mass_arms,
+            response,
+        )  # fmt: skip
+        rotation = gain * inertia
+        for pull in step.pulls:
+            arm = pull.weights @ arms[pull.nodes]
+            turned = np.cross(
+                np.eye(3), arm
+            )  # velocity of the point in a rotation about each axis, row by row
+            factor = step.dt * step.dt * pull.stiffness
+            np.add.at(response, pull.nodes, (factor * pull.weights[:, None, None] * turned.T).reshape(-1, 9))
+            part = factor * turned @ turned.T
+            rotation, resistance = rotation + part, resistance - part
+        if not np.abs(np.linalg.solve(inertia, resistance)).max() <= MAX_RESISTANCE * gain:
+            return None
+        return MomentBalance(constant, response, arms, mass_arms, inertia, rotation)
 
     def _beside_loads(self, state: BodyState, step: StepInput, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the impulses [n, 3] that change the momentum beside loads and springs if w is the velocity."""

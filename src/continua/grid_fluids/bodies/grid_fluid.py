@@ -57,6 +57,9 @@ class ObstacleForces(Protocol):
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore a state."""
 
+    def follow(self, before: Any) -> None:
+        """Take over what is kept between steps from the forces before bodies were added or removed."""
+
 
 class GridFluid(KeepsReadOnlyArrays):
     """A fluid on a grid as a body of a world: the base of `Smoke`, `Liquid` and `WindTunnel`.
@@ -99,6 +102,9 @@ class GridFluid(KeepsReadOnlyArrays):
     def apply_sources(self, dt: float) -> None:
         """Apply forces and sources to the flow after advection over `dt` [s]."""
 
+    def _check_added_obstacle(self, shape: Shape) -> None:
+        """Raise InputError if an obstacle cannot be added at its present place while the fluid moves."""
+
     # the body interface
 
     @property
@@ -119,17 +125,28 @@ class GridFluid(KeepsReadOnlyArrays):
         given = sequence(shapes, "obstacles")
         self.flow.change_obstacles((*given, *self._world_obstacles), self._environment.time)
 
-    def set_world_obstacles(self, shapes: Sequence[Shape]) -> None:
-        """Add rigid bodies and colliders of the world as obstacles; those at rest outside of the grid are left out."""
+    @property
+    def world_obstacles(self) -> tuple[Shape, ...]:
+        """Rigid bodies and colliders of the world that are obstacles."""
+        return self._world_obstacles
+
+    def set_world_obstacles(self, shapes: Sequence[Shape], running: bool = False) -> None:
+        """Make rigid bodies and colliders of the world obstacles; those at rest outside of the grid are left out.
+
+        The fluid returns to its initial state if it has not moved yet, but stays as it is if it is `running`.
+        """
+        flag(running, "whether a fluid is running")
         own_obstacles, kept = self.obstacles, []
         for shape in instances_of(shapes, Shape, "obstacles"):
             obstacle = as_obstacle(shape, self.grid)
             obstacle.place(0.0)
             if obstacle.is_moving or obstacle.contains_corner:
                 kept.append(shape)
+                if running and not any(shape is other for other in self._world_obstacles):
+                    self._check_added_obstacle(shape)
         self._world_obstacles = tuple(kept)
         self.flow.change_obstacles((*own_obstacles, *kept), self._environment.time)
-        if kept and not self.substeps:
+        if kept and not self.substeps and not running:
             self.initialise()
 
     @property

@@ -26,12 +26,14 @@ from continua.validation import (
     instances_of,
     number,
     numbers,
+    pluralize,
     vector3,
     whole_number,
 )
 
 __all__ = ["Liquid"]
 
+_LARGEST_OVERLAP = 0.5  # cells, of the liquid with obstacles that are added while it moves
 _BYTES_PER_PARTICLE = 150  # in float32: the particle, its sorted copy and its index
 
 
@@ -237,6 +239,17 @@ class Liquid(GridFluid):
         dt = number(dt, "dt", above=0.0, unit="s")
         self._update_gravity()
         return super().step(dt)
+
+    def _check_added_obstacle(self, shape: Shape) -> None:
+        """Raise InputError if the running liquid has particles inside an obstacle that is added."""
+        gaps = shape.distances_at(self.particles, self._environment.time, 0.0)[0]
+        inside = int((gaps < -_LARGEST_OVERLAP * self.grid.spacing).sum())
+        if inside:
+            name = f"'{shape.name}'" if shape.name else f"a {shape.kind}"
+            raise InputError(
+                f"{name} cannot be added where the liquid '{self.name}' is: {pluralize(inside, 'particle')} would be "
+                "inside; put it beside the liquid or above it"
+            )
 
     # queries
 

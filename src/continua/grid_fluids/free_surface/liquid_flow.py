@@ -217,13 +217,15 @@ class LiquidFlow:
         if balance:
             self.projection.project(fields, dt, wall_velocity if len(wall_velocity) else None)
         u, balanced = fields.velocity, [v.copy() for v in fields.velocity]
-        for axis in self.grid.axes:
-            closed = cut_cells.face_fractions[axis] == 0
-            moving = len(wall_velocity) and wall_velocity[axis].size
-            u[axis][closed] = wall_velocity[axis][closed] if moving else 0
         number = self.viscosity / self.density * dt / self.grid.spacing**2
         filled = [self._filled_fraction(axis) for axis in range(3)]
         self.viscous_solver = Viscosity(cut_cells, self.domain.sides, number, slip=self.slip, filled=filled)
+        for axis in self.grid.axes:
+            walls = cut_cells.face_fractions[axis] == 0
+            # cut faces in air with their centre inside a wall, which fall freely
+            walls.reshape(-1)[self.viscous_solver.wall_samples(axis)] = True
+            moving = len(wall_velocity) and wall_velocity[axis].size
+            u[axis][walls] = wall_velocity[axis][walls] if moving else 0
         reports = self.viscous_solver.solve(u)
         for axis in self.grid.axes:
             before[axis] += u[axis] - balanced[axis]

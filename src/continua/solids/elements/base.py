@@ -97,5 +97,13 @@ class TetElements:
             tables[shape.curved] = own[:, None, None] * weighted_mass(self.order, shape.densities)
             mass_kernels.gather_tables(*pattern, tables, p.indptr, lumped, p.diagonal, mass)
             return mass
+        if self.mesh.subdomains is not None and self.order == 1:
+            touched, moments = self.mesh.subdomains.moments(self.mesh)
+            if len(touched):
+                tables = element_mass[:, None, None] * self.tables.mass
+                own = np.broadcast_to(density, self.element_count)[touched]
+                tables[touched] = own[:, None, None] * moments
+                mass_kernels.gather_tables(*pattern, tables, p.indptr, lumped, p.diagonal, mass)
+                return mass
         mass_kernels.gather_mass(*pattern, element_mass, self.tables.mass, p.indptr, lumped, p.diagonal, mass)
         return mass

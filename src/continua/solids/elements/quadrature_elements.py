@@ -7,7 +7,7 @@ Bernstein-Bezier form, have faster implementations; everything else uses these.
 
 from __future__ import annotations
 
-from typing import cast
+from typing import ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from continua.materials import Law, point_kernels
 from continua.mesh import HexMesh, PlaneMesh, TetMesh
 from continua.mesh.volume_mesh import VolumeMesh
 from continua.numerics.bernstein import bernstein_slopes
+from continua.numerics.kernel import KernelPair
 from continua.numerics.quadrature import gauss_cube, tet_rule
 from continua.solids.elements import lagrange, quadrature_kernels
 from continua.solids.elements.base import TetElements, rest_geometry
@@ -51,6 +52,7 @@ class QuadratureElements:
         means: Averages the change of volume, so that nearly incompressible elements do not lock; None if they are
             integrated in full.
         averages: Whether the law has a part that is averaged.
+        definite: Whether elements that average make their tangent positive semidefinite.
         point_constants: Then the constants of the law at every point, with the stress s as the last one, [m q, c + 1].
     """
 
@@ -63,7 +65,9 @@ class QuadratureElements:
     dof_map: DofMap
     pattern: BlockPattern
     means: ElementMeans | None = None
+    patch_means: ClassVar[type[PatchMeans]] = PatchMeans
     averages = False
+    definite = True
     point_constants: NDArray[np.float64]
 
     def _integrate_at(
@@ -79,7 +83,7 @@ class QuadratureElements:
         self.gradients = np.ascontiguousarray(gradients)
         self.weights = np.ascontiguousarray(weights)
         if pressures is not None and pressures.dofs is not None:
-            self.means = PatchMeans(self.elements, pressures, self.weights, self.pattern)
+            self.means = self.patch_means(self.elements, pressures, self.weights, self.pattern)
             self.pattern = self.means.pattern
         elif pressures is not None:
             self.means = ElementMeans(self.elements, pressures, self.weights)
@@ -145,8 +149,13 @@ class QuadratureElements:
         )
         self.inverted = int(self._inverted.sum())
 
+    @property
+    def _mean_volume_kernels(self) -> tuple[KernelPair, KernelPair]:
+        """The kernels of the measure of volume, and of the law under given stresses of the means."""
+        return self._law.mean_volume_kernels
+
     def _update_with_means(self, means: ElementMeans, coefficients: NDArray[np.float64]) -> None:
-        volumes_kernel, _ = self._law.mean_volume_kernels
+        volumes_kernel, _ = self._mean_volume_kernels
         count = self.weights.size
         volumes_kernel.variant(self.parallel)(
             coefficients,
@@ -173,7 +182,7 @@ class QuadratureElements:
         """
         count = self.weights.size
         self.point_constants[:, -1] = stress.reshape(-1)
-        _, kernel = self._law.mean_volume_kernels
+        _, kernel = self._mean_volume_kernels
         kernel.variant(self.parallel)(
             coefficients,
             self._point_elements,
@@ -181,7 +190,7 @@ class QuadratureElements:
             self.plane,
             self.point_constants,
             None if self.plastic is None else self.plastic.reshape(count, 1, 9),
-            True,
+            self.definite,
             self._records.reshape(count, 1, point_kernels.POINT),
             measure_gradients.reshape(count, 1, 9),
             self._point_inverted,

@@ -32,13 +32,20 @@ class DeformableBoundaryBody(Protocol):
     def name(self) -> str:
         """Name of the body."""
 
+    @property
+    def owner(self) -> object:
+        """The body in the world."""
+
     def nodes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return positions [m] and velocities [m/s] of all nodes, shape [n, 3]."""
 
     def add_impulse(
-        self, impulses: NDArray[np.float64], added_mass: NDArray[np.float64] | None = None
+        self,
+        impulses: NDArray[np.float64],
+        added_mass: NDArray[np.float64] | None = None,
+        drag: NDArray[np.float64] | None = None,
     ) -> None:
-        """Add impulses on the nodes [N s], shape [n, 3], and their added mass [kg], shape [n]."""
+        """Add impulses on the nodes [N s], shape [n, 3], their added mass and viscous drag [kg], shape [n]."""
 
 
 class DeformableBoundary:
@@ -49,7 +56,7 @@ class DeformableBoundary:
         triangles: Its surface, outward oriented, shape [t, 3].
         radius: Radius of the kernel [m].
         diameter: Of a particle [m].
-        start: Positions of the nodes for which the samples are made [m], shape [n, 3]; None takes the present ones.
+        rest: Positions of the nodes for which the samples are made [m], shape [n, 3].
     """
 
     def __init__(
@@ -58,24 +65,28 @@ class DeformableBoundary:
         triangles: NDArray[np.int32],
         radius: float,
         diameter: float,
-        start: NDArray[np.float64] | None = None,
+        rest: NDArray[np.float64],
     ) -> None:
         self.body, self.triangles = body, triangles
         self.name = f"'{body.name}'"
         self._depth = SAMPLE_DEPTH * diameter
         self.slip = 0.0
         self.profile = sampled_wall_profile(SAMPLE_SPACING, SAMPLE_DEPTH, diameter)
-        points = body.nodes()[0] if start is None else start
         self._sample_triangles, self._weights = poisson_sample(
-            points, triangles, SAMPLE_SPACING * diameter, self._depth
+            rest, triangles, SAMPLE_SPACING * diameter, self._depth
         )
         self._grid = CellGrid(radius)
-        samples = offset_inward(points, triangles, self._sample_triangles, self._weights, self._depth)
+        samples = offset_inward(rest, triangles, self._sample_triangles, self._weights, self._depth)
         self.volumes = sample_volumes(samples, radius)
         self._samples = self._sample_velocities = self._boundary_density = _EMPTY
         self._surface_nodes, local = np.unique(triangles, return_inverse=True)
         self._local_triangles = local.reshape(-1, 3).astype(np.int32)
-        self._added_volume = self._volume_per_sample(points)
+        self._added_volume = self._volume_per_sample(rest)
+
+    @property
+    def owner(self) -> object:
+        """The body whose surface it is."""
+        return self.body.owner
 
     def _volume_per_sample(self, points: NDArray[np.float64]) -> float:
         """Return the added-mass volume of a sample [m3]: the body's volume over the number of samples."""
@@ -128,7 +139,7 @@ class DeformableBoundary:
     ) -> None:
         """Apply friction to the fluid, and all impulses to the nodes of the triangles that carry the samples."""
         count = self.sample_count
-        impulses, fluid_density = np.zeros((count, 3)), np.zeros(count)
+        impulses, fluid_density, drag = np.zeros((count, 3)), np.zeros(count), np.zeros(count)
         weight = velocities = _EMPTY
         if fluid.viscous_coupling is not None:
             weight, velocities = fluid.viscous_coupling
@@ -140,16 +151,16 @@ class DeformableBoundary:
             self._samples, self._sample_velocities, fluid.grid.inverse, *fluid.grid.tables,
             fluid.grid.starts, fluid.xyzp,
             fluid.pressures, np.float32(fluid.volume), fluid.masses, weight, velocities, friction, impulses,
-            fluid_density,
+            fluid_density, drag,
         )  # fmt: skip
-        unsorted, added_mass = np.empty_like(impulses), np.empty_like(fluid_density)
-        unsorted[self._order], added_mass[self._order] = impulses, self._added_volume * fluid_density
+        unsorted = np.empty((count, 5))
+        unsorted[self._order] = np.column_stack([impulses, self._added_volume * fluid_density, drag])
         corners = self.triangles[self._sample_triangles]
-        result = np.zeros((len(self.body.nodes()[0]), 4))
-        for axis, values in enumerate((*unsorted.T, added_mass)):
+        result = np.zeros((len(self.body.nodes()[0]), 5))
+        for axis, values in enumerate(unsorted.T):
             parts = (self._weights * values[:, None]).ravel()
             result[:, axis] = np.bincount(corners.ravel(), parts, minlength=len(result))
-        self.body.add_impulse(result[:, :3], result[:, 3])
+        self.body.add_impulse(result[:, :3], result[:, 3], result[:, 4])
 
     def _drag_per_density(self) -> NDArray[np.float32]:
         """Return the viscous drag for each unit of this boundary's part of the density, shape [n]."""

@@ -80,7 +80,7 @@ def add_moving_samples(
 def sample_impulses(
     samples, sample_velocities, inverse, table_x, table_y, table_z, starts, xyzp, pressures, volume, masses,
     viscous_coupling, velocities,
-    friction, impulses, fluid_density,
+    friction, impulses, fluid_density, drag,
 ):  # fmt: skip
     """Write the impulse on each sample: V p dt V_b grad W, and those of viscosity and friction.
 
@@ -101,6 +101,7 @@ def sample_impulses(
         friction: Friction impulse for each unit of density [N s], shape [n, 3], or empty.
         impulses: Receives the impulses [N s], shape [m, 3].
         fluid_density: Receives the density of the fluid at the samples [kg/m3], shape [m].
+        drag: Receives the viscous impulse for each m/s of the sample's velocity [kg], shape [m].
     """
     m = impulses.shape[0]
     for group in prange((m + GROUP - 1) // GROUP):
@@ -108,7 +109,7 @@ def sample_impulses(
         for b in range(np.uint64(group * GROUP), np.uint64(min(m, (group + 1) * GROUP))):
             x, y, z = samples[4 * b], samples[4 * b + 1], samples[4 * b + 2]
             runs, _ = surrounding_runs(x, y, z, inverse, table_x, table_y, table_z, starts, begins, ends)
-            jx, jy, jz, total = 0.0, 0.0, 0.0, 0.0
+            jx, jy, jz, total, resistance = 0.0, 0.0, 0.0, 0.0, 0.0
             for r in range(runs):
                 for i in range(np.uint64(begins[r]), np.uint64(ends[r])):
                     dx, dy, dz = xyzp[4 * i] - x, xyzp[4 * i + 1] - y, xyzp[4 * i + 2] - z
@@ -122,6 +123,7 @@ def sample_impulses(
                     jz += pressure_impulse * dz
                     if viscous_coupling.shape[0] > 0:
                         viscous = viscous_coupling[i] * samples[4 * b + 3] * value
+                        resistance += viscous
                         jx += viscous * (velocities[4 * i] - sample_velocities[4 * b])
                         jy += viscous * (velocities[4 * i + 1] - sample_velocities[4 * b + 1])
                         jz += viscous * (velocities[4 * i + 2] - sample_velocities[4 * b + 2])
@@ -132,3 +134,4 @@ def sample_impulses(
                         jz += part * friction[i, 2]
             impulses[b, 0], impulses[b, 1], impulses[b, 2] = jx, jy, jz
             fluid_density[b] = total
+            drag[b] = resistance

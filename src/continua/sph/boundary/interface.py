@@ -55,6 +55,10 @@ class Boundary(Protocol):
     name: str
     slip: float
 
+    @property
+    def owner(self) -> object:
+        """The collider or body whose surface it is."""
+
     def add_to(
         self, sums: BoundarySums, xyzp: NDArray[np.float32], origin: NDArray, time: float, dt: float
     ) -> None:

@@ -26,6 +26,10 @@ class RigidBoundaryBody(Protocol):
     def name(self) -> str:
         """Name of the body."""
 
+    @property
+    def owner(self) -> object:
+        """The body in the world."""
+
     def pose(self) -> Pose:
         """Return the pose of the body's local axes."""
 
@@ -33,12 +37,17 @@ class RigidBoundaryBody(Protocol):
         """Return its centre of mass [m], the velocity there [m/s] and the angular velocity [rad/s]."""
 
     def add_impulse(
-        self, impulse: NDArray[np.float64], moment: NDArray[np.float64], wetted_area: float = 0.0
+        self,
+        impulse: NDArray[np.float64],
+        moment: NDArray[np.float64],
+        wetted_area: float = 0.0,
+        drag: float = 0.0,
     ) -> None:
         """Add an impulse [N s] and its moment about the centre of mass [N m s].
 
         `wetted_area` [kg/m] is the sum over particles of their mass times the gradient of the boundary's part of their
-        density: about 0.6 times the fluid's density in kg/m3 times the wetted area in m2.
+        density: about 0.6 times the fluid's density in kg/m3 times the wetted area in m2. `drag` [kg] is the viscous
+        impulse for each m/s by which the body is faster than the particles next to it.
         """
 
 
@@ -61,6 +70,11 @@ class RigidBoundary:
 
     def __post_init__(self) -> None:
         self.name = f"'{self.body.name}'" if self.body is not None else f"a {self.shape.kind}"
+
+    @property
+    def owner(self) -> object:
+        """The collider or body whose surface it is."""
+        return self.shape if self.body is None else self.body.owner
 
     def _pose(self, time: float) -> Pose:
         pose = self.shape.pose(time) if self.body is None else self.body.pose()
@@ -128,21 +142,28 @@ class RigidBoundary:
         if fluid.friction > 0.0 or fluid.drag > 0.0:
             normal_impulse = np.linalg.norm(impulses, axis=1)
             impulses += apply_friction(fluid, near, gradient, _velocities_at(pose, x), normal_impulse)
+        resistance = 0.0
         if fluid.viscous_coupling is not None:
             weight, velocities = fluid.viscous_coupling
             u = velocities.reshape(-1, 4)[near, :3].astype(np.float64)
             drag = scratch.drag[near, None] * u - scratch.drag_velocity.reshape(-1, 4)[near, :3]
             impulses += weight[near, None] * drag
-        self._add_impulses(x + origin, impulses, float(fluid.masses[near] @ np.linalg.norm(gradient, axis=1)))
+            resistance = float(weight[near].astype(np.float64) @ scratch.drag[near])
+        wetted_area = float(fluid.masses[near] @ np.linalg.norm(gradient, axis=1))
+        self._add_impulses(x + origin, impulses, wetted_area, resistance)
 
     def _add_impulses(
-        self, points: NDArray[np.float64], impulses: NDArray[np.float64], wetted_area: float = 0.0
+        self,
+        points: NDArray[np.float64],
+        impulses: NDArray[np.float64],
+        wetted_area: float = 0.0,
+        drag: float = 0.0,
     ) -> None:
         if self.body is None or len(points) == 0:
             return
         center, _, _ = self.body.velocity()
         moment = np.cross(points - center, impulses).sum(axis=0)
-        self.body.add_impulse(impulses.sum(axis=0), moment, wetted_area)
+        self.body.add_impulse(impulses.sum(axis=0), moment, wetted_area, drag)
 
     def resolve_penetration(
         self, fluid: FluidState, sums: BoundarySums, origin: NDArray, time: float, dt: float, diameter: float

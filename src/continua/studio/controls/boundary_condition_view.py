@@ -13,11 +13,12 @@ from continua.deformable import BodyForce, Constraint, ForceField, HapticTool, P
 from continua.deformable.boundary_conditions.constraints import BoundaryCondition
 from continua.deformable.boundary_conditions.loads import Load
 from continua.motion import Motion
+from continua.shells import Cloth, Inflation
 from continua.studio.controls.parameters import Kind, Limits, Parameter, Scale
 from continua.studio.farthest_points import farthest_points
 
 if TYPE_CHECKING:
-    from continua.solids import SoftBody
+    from continua.deformable import DeformableBody
     from continua.world import World
 
 __all__ = ["BoundaryConditionView", "boundary_conditions_of"]
@@ -31,8 +32,16 @@ _VALUES: dict[type[BoundaryCondition], tuple[str, str, str]] = {
     Traction: ("traction", "Traction", "Pa"),
     BodyForce: ("force", "Force", "N/m³"),
     Pull: ("stiffness", "Stiffness", "N/m"),
+    Inflation: ("pressure", "Pressure", "Pa"),
 }
-_TITLES = {Push: "Push", Pressure: "Pressure", Traction: "Traction", BodyForce: "Body force", Pull: "Spring"}
+_TITLES = {
+    Push: "Push",
+    Pressure: "Pressure",
+    Traction: "Traction",
+    BodyForce: "Body force",
+    Pull: "Spring",
+    Inflation: "Inflation",
+}
 
 
 class BoundaryConditionView:
@@ -47,7 +56,7 @@ class BoundaryConditionView:
         parameters: The switch, followed by the values that can be changed; empty for a handle moved by a device.
     """
 
-    def __init__(self, world: World, body: SoftBody, condition: BoundaryCondition, key: str) -> None:
+    def __init__(self, world: World, body: DeformableBody, condition: BoundaryCondition, key: str) -> None:
         self.key = key
         self.body = body
         self._world = world
@@ -151,9 +160,10 @@ class BoundaryConditionView:
         body, condition = self.body, self.condition
         match condition:
             case Pressure() | Traction():
-                return np.unique(body.mesh.boundary_faces[condition.faces]), _pluralize(
-                    len(condition.faces), "face"
-                )
+                faces = body.mesh.cells if isinstance(body, Cloth) else body.mesh.boundary_faces
+                return np.unique(faces[condition.faces]), _pluralize(len(condition.faces), "face")
+            case Inflation():
+                return np.unique(body.mesh.cells), "the inside"
             case BodyForce():
                 nodes = np.unique(body.mesh.cells[condition.elements])
                 return nodes.astype(np.int32), _pluralize(len(condition.elements), "element")
@@ -232,7 +242,7 @@ class BoundaryConditionView:
             setattr(self.condition, name, lambda time: factor * np.asarray(base(time)))
 
 
-def boundary_conditions_of(world: World, body: SoftBody) -> list[BoundaryConditionView]:
+def boundary_conditions_of(world: World, body: DeformableBody) -> list[BoundaryConditionView]:
     """Return the boundary conditions of a body."""
     return [
         BoundaryConditionView(world, body, condition, f"{body.name}/boundary/{number}")

@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from continua.deformable import INTEGRATORS, RotatedDamping
+from continua.deformable import INTEGRATORS, DeformableBody, RotatedDamping
 from continua.environment import Wind
 from continua.errors import InputError
 from continua.frames import Frame
+from continua.materials import Fabric
 from continua.mesh import TetMesh
 from continua.rigid import RigidInstances
 from continua.scene import environment as surrounding_models
 from continua.scene import integrators as integrator_models
 from continua.scene import laws as law_models
 from continua.scene import soft_bodies as matter_models
+from continua.shells import Cloth
 from continua.solids import SoftBody
 from continua.studio.controls.boundary_condition_view import BoundaryConditionView, boundary_conditions_of
 from continua.studio.controls.parameters import (
@@ -120,12 +122,12 @@ class ControlPanel:
         self._wind = world.wind or _DEFAULT_WIND
         self.boundary_conditions = [
             condition
-            for body in world.bodies_of(SoftBody)
+            for body in world.bodies_of(DeformableBody)
             for condition in boundary_conditions_of(world, body)
         ]
         self.version = 0
         self._topology_versions: dict[str, int] = {}
-        self._meshes = {body.name: _mesh_summary(body) for body in world.bodies_of(SoftBody)}
+        self._meshes = {body.name: _mesh_summary(body) for body in world.bodies_of(DeformableBody)}
         self._parameters: dict[str, Parameter] = {}
         self._initial: dict[str, Any] = {}
         self._build()
@@ -135,7 +137,7 @@ class ControlPanel:
         known = {id(condition.condition): condition for condition in self.boundary_conditions}
         taken = {condition.key for condition in self.boundary_conditions}
         found: list[BoundaryConditionView] = []
-        for body in self._world.bodies_of(SoftBody):
+        for body in self._world.bodies_of(DeformableBody):
             free = (key for n in range(100_000) if (key := f"{body.name}/boundary/{n}") not in taken)
             found += [
                 known.get(id(condition)) or BoundaryConditionView(self._world, body, condition, next(free))
@@ -149,7 +151,7 @@ class ControlPanel:
         versions = {body.name: body.topology_version for body in frame}
         before, self._topology_versions = self._topology_versions, versions
         changed = {name for name, version in before.items() if versions.get(name, version) != version}
-        for body in self._world.bodies_of(SoftBody):
+        for body in self._world.bodies_of(DeformableBody):
             if body.name in changed:
                 self._meshes[body.name] = _mesh_summary(body)
         for condition in self.boundary_conditions:
@@ -192,7 +194,7 @@ class ControlPanel:
     def boundary_forces(self) -> BoundaryForces:
         """Return the current forces of the boundary conditions; call it between two steps."""
         found = BoundaryForces()
-        for body in self._world.bodies_of(SoftBody):
+        for body in self._world.bodies_of(DeformableBody):
             mine = [condition for condition in self.boundary_conditions if condition.body is body]
             reactions = (
                 body.reaction_forces()
@@ -206,15 +208,15 @@ class ControlPanel:
 
     def markers(self) -> dict[str, tuple[int, NDArray[np.int32]]]:
         """Return for each boundary condition the number of its body and the nodes at which it is drawn."""
-        bodies = list(self._world.bodies)
+        numbers = {body.name: number for number, body in enumerate(self._world.bodies)}
         return {
-            condition.key: (bodies.index(condition.body), condition.markers)
+            condition.key: (numbers[condition.body.name], condition.markers)
             for condition in self.boundary_conditions
         }
 
     def solvers(self) -> dict[str, str]:
         """Return a summary of the linear solver of each body, by the body's name."""
-        return {body.name: str(body.solver) for body in self._world.bodies_of(SoftBody)}
+        return {body.name: str(body.solver) for body in self._world.bodies_of(DeformableBody)}
 
     def _build(self) -> None:
         self._world_groups = list(self._make_world_groups())
@@ -314,6 +316,20 @@ def _soft_panel(body: SoftBody) -> BodyPanel:
     )
 
 
+def _cloth_panel(body: Cloth) -> BodyPanel:
+    material = body.material
+    if isinstance(material, Fabric):
+        what, groups = f"Fabric, {material.area_density:g} kg/m²", [ParameterGroup("Body", [])]
+    else:
+        what, groups = title_of(law_models.MODELS, material), list(_material_groups(body))
+    summary = [
+        what,
+        f"{body.element_count:,} triangles, {body.thickness:g} m thick",
+        f"{body.node_count:,} nodes",
+    ]
+    return BodyPanel(body, summary, groups, [_damping_group(body)], _integration(body))
+
+
 def _rigid_panel(body: RigidInstances) -> BodyPanel:
     copies = "Rigid body" if body.count == 1 else f"{body.count:,} rigid bodies"
     mass = f"{body.mass_each:.4g} kg each" if body.count > 1 else f"{body.mass_each:.4g} kg"
@@ -329,7 +345,11 @@ def _plain_panel(body: Body) -> BodyPanel:
     return BodyPanel(body, [words, *parts], [ParameterGroup("Body", [])])
 
 
-_PANELS: dict[type, Callable[[Any], BodyPanel]] = {SoftBody: _soft_panel, RigidInstances: _rigid_panel}
+_PANELS: dict[type, Callable[[Any], BodyPanel]] = {
+    SoftBody: _soft_panel,
+    Cloth: _cloth_panel,
+    RigidInstances: _rigid_panel,
+}
 
 
 def _body_panels(bodies: Iterable[Body]) -> list[BodyPanel]:
@@ -343,7 +363,7 @@ def _body_panels(bodies: Iterable[Body]) -> list[BodyPanel]:
     return [panel for _, panel in sorted(found, key=lambda item: item[0])]
 
 
-def _mesh_summary(body: SoftBody) -> dict[str, Any]:
+def _mesh_summary(body: DeformableBody) -> dict[str, Any]:
     """Return the counts of a body's mesh, and the dihedral angles of its tetrahedra."""
     mesh = body.mesh
     angles = None
@@ -380,7 +400,7 @@ def _add_forces(
         found.arrows[condition.key] = forces[condition.markers].astype(np.float32)
 
 
-def _material_groups(body: SoftBody) -> Iterator[ParameterGroup]:
+def _material_groups(body: DeformableBody) -> Iterator[ParameterGroup]:
     """Return a group of material constants for the body and one for each part."""
     yield ParameterGroup("Body", _law_parameters(body, None))
     regions = {elements.tobytes(): name for name, elements in body.mesh.regions.items()}
@@ -422,7 +442,7 @@ def _rigid_group(body: RigidInstances) -> ParameterGroup:
     )
 
 
-def _law_parameters(body: SoftBody, part: int | None) -> list[Parameter]:
+def _law_parameters(body: DeformableBody, part: int | None) -> list[Parameter]:
     def law() -> Law:
         return body.material if part is None else body.parts[part][1]
 
@@ -437,7 +457,7 @@ def _law_parameters(body: SoftBody, part: int | None) -> list[Parameter]:
     ]
 
 
-def _integration(body: SoftBody) -> ParameterGroup:
+def _integration(body: DeformableBody) -> ParameterGroup:
     """Return the integrator and its parameters."""
     models = models_by_type(integrator_models)
     options = {name: title_of(models, kind) for name, kind in INTEGRATORS.items()}
@@ -478,7 +498,7 @@ def _other_groups(body: SoftBody) -> Iterator[ParameterGroup]:
     )
 
 
-def _damping_group(body: SoftBody) -> ParameterGroup:
+def _damping_group(body: DeformableBody) -> ParameterGroup:
     """Return the two coefficients of Rayleigh damping."""
     model = matter_models.Damping
     labels = ("Mass damping", "Stiffness damping")

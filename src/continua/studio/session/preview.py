@@ -28,7 +28,8 @@ from continua.numerics.progress import progress_listener
 from continua.numerics.rotations import rotation_matrix
 from continua.registry import body_kind, register_system
 from continua.rigid.mass import moments
-from continua.scene import Scene, environment, fluids, grid_fluids, liquids, rigid, shapes, soft_bodies
+from continua.scene import Scene, cloth, environment, fluids, grid_fluids, liquids, rigid, shapes, soft_bodies
+from continua.scene.build_cloth import cloth_surface
 from continua.scene.build_environment import build_collider, build_wind, rgb
 from continua.scene.build_mesh import build_surface
 from continua.scene.build_rigid import build_rigid, instance_places
@@ -206,6 +207,8 @@ def _body(scene: Scene, number: int) -> PreviewBody:
     match spec:
         case soft_bodies.SoftBody():
             return PreviewBody(_soft(scene, spec))
+        case cloth.Cloth():
+            return PreviewBody(_surface_frame(spec, "cloth", cloth_surface(scene, number)))
         case rigid.RigidBody():
             return PreviewBody(_rigid(scene, number, spec))
         case fluids.Fluid():
