@@ -400,7 +400,8 @@ def test_contact_with_a_rigid_body_keeps_momentum(kind):
             network, mass=5.0, constraints=[springs.Distance(compliance=1e-4)], name="jelly"
         )
     else:
-        integrator = "verlet" if kind == "verlet" else "implicit_euler"
+        # with several Newton iterations momentum in contact is kept to the tolerance of these only
+        integrator = "verlet" if kind == "verlet" else ct.ImplicitEuler(newton=1)
         body = ct.Springs(network, mass=5.0, stiffness=3e3, integrator=integrator, name="jelly")
     ball = ct.RigidBody(ct.Sphere((0.1, 1.0, 0.0), 0.3), density=100.0, name="ball")
     world = ct.World([body, ball], dt=0.01, gravity=(0, 0, 0))
