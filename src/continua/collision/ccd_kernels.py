@@ -32,6 +32,7 @@ _DIRECTIONS = 6
 _MAX_BOXES = 20_000
 _ROUNDING = 1e-14
 _VOLUME_ROUNDING = 8e-16
+_HEIGHT_ROUNDING = 4e-15  # rounding of coordinates, by which points of a flat sheet are off its plane
 _AT_START = 2.0  # separations within which pieces of one body count as touching from the start
 
 
@@ -451,12 +452,19 @@ def _signed_volume(a, b, c, d):
 
 @inline
 def _segment_pierces_triangle(p, q, a, b, c):
-    """Return whether the segment p q certainly pierces the interior of a triangle: a flat sheet does not."""
+    """Return whether a segment p q pierces a triangle, or its rim; its ends are certainly on different sides.
+
+    Of the edges and triangles of a flat sheet none pierces another, in any orientation.
+    """
+    n = cross3(sub3(b, a), sub3(c, a))
+    rounding = _HEIGHT_ROUNDING * _max_coordinate(p, _max_coordinate(q, 0.0)) * sqrt(dot3(n, n))
     above, below = _signed_volume(a, b, c, p), _signed_volume(a, b, c, q)
-    if (above > 0.0) == (below > 0.0) or above == 0.0 or below == 0.0:
+    if (above > 0.0) == (below > 0.0) or min(abs(above), abs(below)) <= rounding:
         return False
     one, two, three = _signed_volume(p, q, a, b), _signed_volume(p, q, b, c), _signed_volume(p, q, c, a)
-    return (one > 0.0 and two > 0.0 and three > 0.0) or (one < 0.0 and two < 0.0 and three < 0.0)
+    if one == 0.0 and two == 0.0 and three == 0.0:
+        return False
+    return min(one, min(two, three)) >= 0.0 or max(one, max(two, three)) <= 0.0
 
 
 @kernel_pair
