@@ -153,10 +153,11 @@ def ssor_gmres(
     parts = starts.shape[0] - 1
     flat = blocks.reshape(-1)
     limit = basis.shape[0] - 1
-    h = np.zeros((limit + 2, limit + 1))
-    cosine, sine, residual = np.zeros(limit + 1), np.zeros(limit + 1), np.zeros(limit + 2)
-    factor = np.zeros(limit + 1)
-    weight = np.zeros(limit + 1)  # by which vectors of the basis have to be multiplied
+    size = partial.shape[1]  # Numba 0.68 makes arrays of `limit + 2` in parallel functions two numbers too short
+    h = np.zeros((size, size))
+    cosine, sine, residual = np.zeros(size), np.zeros(size), np.zeros(size)
+    factor = np.zeros(size)
+    weight = np.zeros(size)  # by which vectors of the basis have to be multiplied
     for part in prange(parts):
         partial[part, 0] = forward_part(
             flat, indices, diagonal, inner, inverse, scaled, rhs, basis[0], starts[part], starts[part + 1]
@@ -236,22 +237,22 @@ def ssor_gmres(
             total += partial[part, 0]
         if not total >= 0.0 or not np.isfinite(total):
             return j, -1.0, start
-        size = np.sqrt(total)
-        weight[j + 1] = 1.0 / size if size > 0.0 else 0.0
-        h[j + 1, j] = size
+        norm = np.sqrt(total)
+        weight[j + 1] = 1.0 / norm if norm > 0.0 else 0.0
+        h[j + 1, j] = norm
         for a in range(j):  # Givens rotations
             upper, lower = h[a, j], h[a + 1, j]
             h[a, j] = cosine[a] * upper + sine[a] * lower
             h[a + 1, j] = cosine[a] * lower - sine[a] * upper
-        length = np.hypot(h[j, j], size)
+        length = np.hypot(h[j, j], norm)
         if not length > 0.0:
             break
-        cosine[j], sine[j] = h[j, j] / length, size / length
+        cosine[j], sine[j] = h[j, j] / length, norm / length
         h[j, j] = length
         residual[j + 1] = -sine[j] * residual[j]
         residual[j] *= cosine[j]
         j += 1
-        if size <= 1e-14 * length:
+        if norm <= 1e-14 * length:
             break
     for back in range(j):
         a = j - 1 - back
