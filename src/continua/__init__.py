@@ -83,6 +83,7 @@ if TYPE_CHECKING:
         Fluid,
         VolumeMap,
     )
+    from continua.springs import PositionBased, Springs
     from continua.studio import view
     from continua.textures import Texture
     from continua.voxels import Voxels, read_voxels
