@@ -67,6 +67,31 @@ bodies:
     skin: {path: ball.ply}
     transform: {translate: [-1.6, 1.2, 0]}
     pin: [{where: left}]
+  - type: cloth
+    name: cloth
+    mesh: {type: sheet, size: [0.5, 0.25], cells: [6, 4]}
+    material: {type: st_venant_kirchhoff, young: 1e6, density: 1e4}
+    transform: {translate: [1.95, 1.0, 0.1]}
+    pin: [{where: left}]
+  - type: shell
+    name: shell
+    mesh: {type: sheet, size: [0.5, 0.25], cells: [6, 4]}
+    material: {type: st_venant_kirchhoff, young: 1e8, density: 1e4}
+    thickness: 0.01
+    transform: {translate: [1.95, 1.2, 0.1]}
+    clamped: left
+    pin: [{where: left}]
+  - type: springs
+    name: rope
+    color: "#80ff00"
+    network: {type: line, start: [1.7, 1.45, 0.1], end: [2.3, 1.45, 0.1], springs: 8}
+    radius: 0.03
+    pin: [{where: left}]
+  - type: position_based
+    name: lattice
+    color: "#ffc000"
+    network: {type: lattice, size: [0.25, 0.25, 0.25], cells: [2, 2, 2]}
+    transform: {translate: [-2, 0.6, 0.1]}
   - type: rigid
     name: ball
     color: "#ff0000"
@@ -147,12 +172,12 @@ colliders:
   - {type: cylinder, center: [2.4, 0.15, -0.3], radius: 0.1, height: 0.3}
 """
 
-SOFT = ("tets", "quadratic", "cubic", "hexes", "quads", "triangles", "skinned")
+SOFT = ("tets", "quadratic", "cubic", "hexes", "quads", "triangles", "skinned", "cloth", "shell")
 PLAIN = {
     name: tuple(int(color[i : i + 2], 16) / 255 for i in (0, 2, 4))
     for name, color in re.findall(r'name: ([\w-]+)\n    color: "#(\w+)"', SCENE)
 }
-PARTICLES = ("water", "jet")
+PARTICLES = ("water", "jet", "rope")
 GRIDS = ("smoke", "plane-smoke", "tunnel", "plane-tunnel", "basin", "plane-basin")
 FRAMES = 3
 

@@ -146,7 +146,8 @@ def test_save_autosave_and_recover(document, tmp_path):
 
 
 def test_every_template_is_a_valid_scene():
-    bodies = ["soft", "cloth", "rigid", "fluid", "smoke", "liquid", "wind_tunnel"]
+    bodies = ["soft", "cloth", "shell", "rigid", "springs", "position_based"]
+    bodies += ["fluid", "smoke", "liquid", "wind_tunnel"]
     assert list(templates()["kinds"]) == [*bodies, "collider", "joint", "emitter"]
     for kind, shapes in templates()["shapesByKind"].items():
         assert kind in templates()["kinds"]

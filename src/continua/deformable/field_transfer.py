@@ -276,7 +276,7 @@ class FieldTransfer:
         )
         result = sparse.csr_array(mean @ pairs)
         result.eliminate_zeros()
-        return result
+        return result.copy()  # the values were part of a longer array, which copies of a body would not have
 
 
 def _scattered(nodes: NDArray[np.int32], weights: NDArray[np.float64], count: int) -> NDArray[np.float64]:

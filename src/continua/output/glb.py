@@ -21,8 +21,9 @@ class GlbSink(DeferredSink):
 
     Viewers that know colours of morph targets (three.js) animate the colours too; others show those of the
     frame with the highest values. Runs of more than 240 frames keep every second, third, ... frame; viewers
-    blend between them. Each topology version of a body is a node of its own, shown while it lasts. A fluid is a set
-    of points, or a surface where the run's view says so, for each of those frames.
+    blend between them. Each topology version of a body is a node of its own, shown while it lasts. A fluid, or a
+    body of springs without a surface, is a set of points, or a surface where the run's view says so, for each of
+    those frames.
     """
 
     kind = "glb"

@@ -57,7 +57,7 @@ class AnimatedScene:
                 continue
             single = len(versions) == 1
             label = name if single else f"{name} {self._keys[first].index}"
-            if bodies[0].has_dynamic_topology:
+            if _shown_anew(bodies[0]):
                 mesh = {"name": label, "primitives": [self._still(shown, number)]}
             else:
                 mesh = {"name": label, **self._moving(bodies, number)}
@@ -80,7 +80,7 @@ class AnimatedScene:
                 continue
             if (
                 before is not None
-                and not body.has_dynamic_topology
+                and not _shown_anew(body)
                 and body.topology_version == before.topology_version
             ):
                 check_same_connectivity(before, body)
@@ -225,6 +225,11 @@ class AnimatedScene:
             "bufferViews": self.out.views,
             "buffers": [{"byteLength": self.out.size}],
         }
+
+
+def _shown_anew(body: BodyFrame) -> bool:
+    """Return whether each key has a mesh of its own: particles and ropes, and surfaces that are new in each frame."""
+    return body.has_dynamic_topology or body.point_radius is not None
 
 
 def _material(name: str) -> dict[str, Any]:

@@ -135,7 +135,7 @@ class Springs(_Body):
     spring_damping: Number = option("Damping along the springs.", 0.0, unit="N s/m", ge=0, le=1e12)
     mass_damping: Number = option("Damping of all motion.", 0.0, unit="1/s", ge=0, le=1e6)
     bending: Number = option(
-        "Bending stiffness: EI of ropes in N m2, D of sheets in N m.", 0.0, ge=0, le=1e12
+        "Bending stiffness: EI of ropes, D of sheets.", 0.0, unit="N m² or N m", ge=0, le=1e12
     )
     volume_stiffness: Number = option(
         "Resistance of tetrahedra to a change of volume.", 0.0, unit="Pa", ge=0, le=1e15
@@ -180,7 +180,7 @@ class BendingConstraint(Model):
 
     type: Literal["bending"] = option("Bending of ropes and sheets.")
     modulus: Number = option(
-        "Bending stiffness of XPBD: EI of ropes in N m2, D of sheets in N m.", 0.01, ge=0, le=1e12
+        "Bending stiffness of XPBD: EI of ropes, D of sheets.", 0.01, unit="N m² or N m", ge=0, le=1e12
     )
     stiffness: Number = option("Fraction of the error that a step of PBD corrects.", 0.5, ge=0, le=1)
     kind: Literal["isometric", "dihedral"] = option(

@@ -153,7 +153,8 @@ def ssor_gmres(
     parts = starts.shape[0] - 1
     flat = blocks.reshape(-1)
     limit = basis.shape[0] - 1
-    size = partial.shape[1]  # Numba 0.68 makes arrays of `limit + 2` in parallel functions two numbers too short
+    # Numba 0.68 makes arrays of `limit + 2` in parallel functions two numbers too short
+    size = partial.shape[1]
     h = np.zeros((size, size))
     cosine, sine, residual = np.zeros(size), np.zeros(size), np.zeros(size)
     factor = np.zeros(size)
