@@ -71,9 +71,9 @@ LINEAR_REDUCTION, MAX_ITERATIONS, MAX_SYMMETRIC_ITERATIONS = 0.05, 30, 120
 """Reduction of the residual by a linear solve, its most iterations, and those where no contact slides, by conjugate
 gradients, which need no basis. More accurate solves save no rounds: multipliers converge by a factor in each."""
 
-MAX_SWEEPS, SWEEP_FRACTION, SWEEP_REDUCTION = 20, 0.1, 0.01
+MAX_SWEEPS, SWEEP_FRACTION, SWEEP_REDUCTION = 50, 0.1, 0.01
 """Most sweeps of a prediction, and the change in a sweep at which it ends, as a fraction of the tolerance, and of the
-change in the first sweep."""
+change in the first sweep. With 20 sweeps the rounds of a torus squeezed through a ring often repeat themselves."""
 
 GOAL_FRACTION, MIN_GOAL = 0.3, 1e-12
 """Residual at which a linear solve ends, as a fraction of the accepted one, and the smallest accepted one, relative to
@@ -88,7 +88,8 @@ apart may contradict each other; their impulses would grow without limit."""
 
 STALLED_ROUNDS, STALLED_FACTOR = 5, 20.0
 """Rounds without half of the least error after which errors of this many tolerances are accepted: impulses of contacts
-that are nearly redundant converge slowly, and have little effect."""
+that are nearly redundant converge slowly, and have little effect. No contact may sink in by more than a step
+accepts."""
 
 PATIENCE = 18
 """Rounds without half of the least error after which the iteration is given up."""
@@ -420,6 +421,7 @@ class SemismoothNewton:
         give_way: NDArray[np.bool_] | bool = False,
         restore: bool = False,
         deep_speed: float = inf,
+        most_inward: NDArray[np.float64] | float = inf,
         deadline: float = inf,
     ) -> ContactSolution:
         """Solve the systems with contacts; their `x` become the solution, if it converges or the time is over.
@@ -437,6 +439,8 @@ class SemismoothNewton:
             give_way: Which contacts are regularised if they move overlapping surfaces apart, shape [c].
             restore: Whether balanced bodies are moved by what linear solves left of their impulse and moment.
             deep_speed: Speed [m/s] of separation, -b, from which they are regularised more.
+            most_inward: Speed [m/s] at which a contact may sink in deeper, or pass its surface, in a solution that is
+                accepted because it makes no progress, shape [c]; contacts with fixed rows may be faster.
             deadline: Time of `perf_counter` after which no more round begins, except the first.
         """
         rows = rows.in_unknowns(self.systems)
@@ -457,6 +461,9 @@ class SemismoothNewton:
         part = np.where(give_way & (bound < 0.0), REGULARISATION, 0.0)
         part[give_way & (bound < -deep_speed)] = DEEP_REGULARISATION
         regularisation = part * NEIGHBOUR_FACTORS[0] * compliance[:, 0]
+        is_held = ~movable  # such contacts may have no rows
+        is_held[np.repeat(np.arange(count), np.diff(rows.ptr))[joined.fixed[rows.row] != 0]] = True
+        allowed = np.where(is_held, inf, most_inward)
         x = np.concatenate([s.x for s in self.systems])
         begin = np.zeros((len(touched), 3)) if start is None else start[touched]
         goal = max(accuracy * joined.rtol, MIN_GOAL) * self._reference
@@ -497,7 +504,9 @@ class SemismoothNewton:
                 if error < 0.5 * least:
                     least, improved = error, rounds
                 if not converged and rounds - improved >= STALLED_ROUNDS:
+                    sinks = u[:, 0] + np.maximum(bound, 0.0) < -allowed
                     converged = error <= STALLED_FACTOR * accepted and size <= STALLED_FACTOR * goal
+                    converged = converged and not sinks.any()
                 failed = not np.isfinite(error)
                 late = rounds > 0 and perf_counter() >= deadline
                 if converged or failed or late or rounds >= MAX_ROUNDS or rounds - improved > PATIENCE:

@@ -590,6 +590,11 @@ class ContactSubstep:
             give_way=rows.b < self.stepper.first_collider,
             restore=not single,
             deep_speed=DEEP_FRACTION * size / self.dt,
+            most_inward=np.where(
+                (rows.b >= self.stepper.first_collider) & (rows.bilateral == 0),
+                PENETRATION_TOLERANCE * size / self.dt,
+                np.inf,
+            ),
             deadline=self.driver.deadline,
         )
 
