@@ -126,7 +126,7 @@ LAYERS = (
     (
         "bodies",
         "one kind each; none imports another",
-        (("solids",), ("rigid",), ("sph",), ("grid_fluids",)),
+        (("solids",), ("shells",), ("springs",), ("rigid",), ("sph",), ("grid_fluids",)),
     ),
     (
         "bodies with elements",
