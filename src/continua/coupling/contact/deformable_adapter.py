@@ -73,6 +73,10 @@ class DeformableAdapter:
         """Return the node positions [m] after `dt` [s] with its rows of V."""
         return self.body.positions_after(V, dt)
 
+    def point_velocities(self, V: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the velocities of the points that touch others [m/s], given those of the nodes [n, 3]."""
+        return V if self.carriers is None else self.carriers @ V
+
     def begin_step(self, dt: float) -> BodyStep:
         """Begin a step of `dt` [s]."""
         self.clear_contact()
@@ -86,8 +90,11 @@ class DeformableAdapter:
 
     @property
     def can_be_corrected(self) -> bool:
-        """Whether the body's motion can be corrected after a substep; see `ContactBody`."""
-        return hasattr(self.body, "correct_motion")
+        """Whether the body's motion can be corrected after a substep; see `ContactBody`.
+
+        That of a cut body cannot, as the points that touch others are no nodes.
+        """
+        return hasattr(self.body, "correct_motion") and self.carriers is None
 
     @property
     def node_masses(self) -> NDArray[np.float64] | None:

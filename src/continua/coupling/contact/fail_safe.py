@@ -58,6 +58,7 @@ class FailSafe:
         self.soft = driver.soft
         self.start = [adapter.positions.copy() for adapter in self.soft]
         self.first = np.cumsum([0] + [len(x) for x in self.start])
+        self._first_row = np.cumsum([0] + [adapter.row_count for adapter in self.soft])
         self._body = np.full(len(self.stepper.contact_bodies), -1, np.int64)  # the place in `soft` of each
         for i, adapter in enumerate(self.soft):
             self._body[adapter.index] = i
@@ -100,23 +101,25 @@ class FailSafe:
         """Return whether all nodes moved with these velocities, but for much less than the distances that count."""
         distance = self.stepper.surface_contacts.min_distance
         same = SAME_PATH * float(distance.min(initial=np.inf, where=distance > 0.0))
+        rows = zip(self._first_row[:-1], self._first_row[1:], strict=True)
         return all(
-            np.abs(adapter.positions - x - self.dt * velocities[a:b]).max(initial=0.0) <= same
-            for adapter, x, a, b in zip(self.soft, self.start, self.first[:-1], self.first[1:], strict=True)
+            np.abs(body.positions - x - self.dt * body.point_velocities(velocities[a:b])).max(initial=0.0)
+            <= same
+            for body, x, (a, b) in zip(self.soft, self.start, rows, strict=True)
         )
 
     def _motion(self, held: Sequence[NDArray[np.bool_] | None]) -> StepMotion:
         end = [adapter.positions for adapter in self.soft]
         u = np.concatenate(end) - np.concatenate(self.start)
         masses, fixed = [], []
-        for adapter, own in zip(self.soft, held, strict=True):
-            mass = adapter.node_masses
-            masses.append(np.ones(adapter.row_count) if mass is None else mass)
+        for adapter, own, x in zip(self.soft, held, end, strict=True):
+            mass, count = adapter.node_masses, len(x)
+            masses.append(np.ones(count) if mass is None else mass)
             whole = own is None or mass is None
-            fixed.append(
-                np.full(adapter.row_count, whole) if whole or own is None else own | (masses[-1] <= 0.0)
-            )
-        rate = self.dt * np.concatenate([adapter.velocities for adapter in self.soft])
+            fixed.append(np.full(count, whole) if whole or own is None else own | (masses[-1] <= 0.0))
+        rate = self.dt * np.concatenate(
+            [adapter.point_velocities(adapter.velocities) for adapter in self.soft]
+        )
         motion = StepMotion(
             np.concatenate(self.start), u, rate, np.concatenate(masses), np.concatenate(fixed)
         )
