@@ -28,11 +28,24 @@ from continua.numerics.progress import progress_listener
 from continua.numerics.rotations import rotation_matrix
 from continua.registry import body_kind, register_system
 from continua.rigid.mass import moments
-from continua.scene import Scene, cloth, environment, fluids, grid_fluids, liquids, rigid, shapes, soft_bodies
+from continua.scene import (
+    Scene,
+    cloth,
+    environment,
+    fluids,
+    grid_fluids,
+    liquids,
+    rigid,
+    shapes,
+    shell,
+    soft_bodies,
+    springs,
+)
 from continua.scene.build_cloth import cloth_surface
 from continua.scene.build_environment import build_collider, build_wind, rgb
 from continua.scene.build_mesh import build_surface
 from continua.scene.build_rigid import build_rigid, instance_places
+from continua.scene.build_springs import build_network
 from continua.sph.sampling import block_points
 from continua.system import System
 from continua.world import World
@@ -207,7 +220,9 @@ def _body(scene: Scene, number: int) -> PreviewBody:
     match spec:
         case soft_bodies.SoftBody():
             return PreviewBody(_soft(scene, spec))
-        case cloth.Cloth():
+        case springs.Springs() | springs.PositionBased():
+            return PreviewBody(_springs(scene, number, spec))
+        case cloth.Cloth() | shell.Shell():
             return PreviewBody(_surface_frame(spec, "cloth", cloth_surface(scene, number)))
         case rigid.RigidBody():
             return PreviewBody(_rigid(scene, number, spec))
@@ -255,6 +270,21 @@ def _soft(scene: Scene, spec: soft_bodies.SoftBody) -> BodyFrame:
             update={"cells": tuple(map(int, cells)) if len(cells) > 1 else int(cells[0])}
         )
     return _surface_frame(spec, "soft", _surface(scene, model, spec.transform))
+
+
+def _springs(scene: Scene, number: int, spec: springs.Springs | springs.PositionBased) -> BodyFrame:
+    """Return the surface of a network, or its points."""
+    network = build_network(scene, number)
+    ends = network.points[network.springs]
+    lengths = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
+    radius = spec.radius or 0.1 * float(np.median(lengths[lengths > 0.0]))  # as `Springs` does
+    return _frame(
+        spec,
+        "springs",
+        network.points,
+        network.triangles,
+        point_radius=None if len(network.triangles) else radius,
+    )
 
 
 def _rigid(scene: Scene, number: int, spec: rigid.RigidBody) -> BodyFrame:
