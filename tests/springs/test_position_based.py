@@ -411,7 +411,9 @@ def test_pins_drives_and_pulls():
 
 
 def test_cloth_lies_on_a_sphere_and_does_not_enter_it():
-    body = ct.PositionBased(springs.sheet((1, 1), (12, 12)), mass=0.2, radius=0.01, name="cloth", damping=10.0)
+    body = ct.PositionBased(
+        springs.sheet((1, 1), (12, 12)), mass=0.2, radius=0.01, name="cloth", damping=10.0
+    )
     world = ct.World(
         [body], dt=0.01, colliders=[ct.Sphere((0, -0.35, 0), 0.3)], contact=ct.Contact(friction=0.6)
     )
