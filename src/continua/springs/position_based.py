@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from continua.collision import ColliderSet
 from continua.contact_solver.contact_body import ContactSurface
 from continua.deformable.boundary_surface import BoundarySurface
-from continua.deformable.deformable_body import DeformableBody
 from continua.deformable.elements import AssembledSystem, Elements
 from continua.deformable.integrators import BodyState, Integrator, StepInput, Stepper
 from continua.deformable.integrators.integrator import SolveCoroutine, StepOutcome
@@ -32,7 +31,8 @@ from continua.springs.constraints import (
     Volume,
 )
 from continua.springs.network import SpringNetwork, network_of
-from continua.springs.particles import air_drag, node_masses, open_surface, sheet_faces, without_wind
+from continua.springs.network_body import NetworkBody
+from continua.springs.particles import node_masses, open_surface
 from continua.springs.springs import SpringLaw, SpringMaterials
 from continua.springs.tearing import remaining_cells
 from continua.timestepping import VelocitySystem
@@ -227,7 +227,7 @@ def _attached(step: StepInput) -> tuple:
     return nodes, weights, targets, compliance, np.zeros((count, 3))
 
 
-class PositionBased(DeformableBody):
+class PositionBased(NetworkBody):
     """A body of position-based dynamics: fast, stable at any step size, and less accurate than elements.
 
     In every step positions are predicted, and then moved until the constraints hold. XPBD (Macklin 2016) gives
@@ -413,27 +413,6 @@ class PositionBased(DeformableBody):
         energy = super()._energy()
         del energy["elastic"]
         return energy
-
-    def _boundary_faces(self) -> Any:
-        if not len(self.network.triangles):
-            raise InputError(f"body '{self.name}' has no surface that a pressure or traction could act on")
-        return sheet_faces(self.network)
-
-    def _collect_forces(
-        self,
-        x: NDArray[np.float64],
-        v: NDArray[np.float64],
-        force: NDArray[np.float64],
-        time: float | None = None,
-    ) -> None:
-        if len(self.network.triangles):
-            super()._collect_forces(x, v, force, time)
-            return
-        with without_wind(self) as wind:
-            super()._collect_forces(x, v, force, time)
-        if wind is not None:
-            now = self._environment.time if time is None else time
-            air_drag(self.network.springs, x, v, self.radius, wind, now, force)
 
     def _contact_surface(self) -> ContactSurface:
         if self.network.closed:

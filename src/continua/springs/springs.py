@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from continua.contact_solver.contact_body import ContactSurface
 from continua.deformable.boundary_surface import BoundarySurface
 from continua.deformable.damping import Damper, RotatedDamping, split_damping
-from continua.deformable.deformable_body import DeformableBody
 from continua.deformable.integrators import ImplicitEuler, Integrator, Newmark, Stepper
 from continua.errors import InputError
 from continua.frames import BodyFields, BodyFrame, ContactForces, Field, readonly_copy
@@ -27,7 +26,8 @@ from continua.springs.explicit_methods import (
     Verlet,
 )
 from continua.springs.network import SpringNetwork, network_of
-from continua.springs.particles import air_drag, node_masses, open_surface, sheet_faces, without_wind
+from continua.springs.network_body import NetworkBody
+from continua.springs.particles import node_masses, open_surface
 from continua.springs.spring_elements import SpringDamper, SpringElements
 from continua.springs.tearing import remaining_cells
 from continua.validation import array, choice, instances_of, number, numbers
@@ -80,7 +80,7 @@ def _of_springs(value: Any, what: str, count: int, *, unit: str) -> NDArray[np.f
     return values.copy()
 
 
-class Springs(DeformableBody):
+class Springs(NetworkBody):
     """Masses joined by springs, damped along their direction.
 
     Stiffness is a property of the springs and not of matter: a finer network of the same springs is softer. For ropes a
@@ -374,27 +374,6 @@ class Springs(DeformableBody):
         if getattr(self, "_stepper", None) is not None:  # a change of the integrator
             stepper.damper = self._damper_now()
         return stepper
-
-    def _boundary_faces(self) -> Any:
-        if not len(self.network.triangles):
-            raise InputError(f"body '{self.name}' has no surface that a pressure or traction could act on")
-        return sheet_faces(self.network)
-
-    def _collect_forces(
-        self,
-        x: NDArray[np.float64],
-        v: NDArray[np.float64],
-        force: NDArray[np.float64],
-        time: float | None = None,
-    ) -> None:
-        if len(self.network.triangles):
-            super()._collect_forces(x, v, force, time)
-            return
-        with without_wind(self) as wind:
-            super()._collect_forces(x, v, force, time)
-        if wind is not None:
-            now = self._environment.time if time is None else time
-            air_drag(self.network.springs, x, v, self.radius, wind, now, force)
 
     def _contact_surface(self) -> ContactSurface:
         if self.network.closed and self.tear_strain is None:
