@@ -106,7 +106,7 @@ class Cloth(DeformableBody):
         paint: Callable[[NDArray[np.float64]], ArrayLike] | ArrayLike | None = None,
     ) -> None:
         self._set_options(name, friction, restitution, color, integrator, newton)
-        law = _checked_law(material, self.name)
+        law = _checked_law(material, self._title)
         if isinstance(law, Fabric):
             law = law if thickness is None else replace(law, thickness=thickness)
             thickness = law.thickness
@@ -122,7 +122,7 @@ class Cloth(DeformableBody):
         self._drag = number(drag, "the drag of cloth", low=0.0)
         self._skin_friction = number(skin_friction, "the skin friction of cloth", low=0.0)
         self._uv, self._texture = getattr(mesh, "uv", None), getattr(mesh, "texture", None)
-        self.mesh = _checked_sheet(mesh, thickness, self.name)
+        self.mesh = _checked_sheet(mesh, thickness, self._title)
         self._elements = self._make_elements(_warp(warp, self.mesh, self._uv), reference_normals)
         self._surface = BoundarySurface(self._elements)
         self._element_size = float(np.sqrt(4.0 / np.sqrt(3.0) * self.mesh.areas.mean()))
@@ -138,6 +138,12 @@ class Cloth(DeformableBody):
 
     mesh: SheetMesh
     _elements: ClothElements
+
+    @property
+    def _title(self) -> str:
+        """What messages call it; a body without a name gets one in a world."""
+        kind = type(self).__name__.lower()
+        return f"{kind} '{self.name}'" if self.name else f"the {kind}"
 
     @property
     def topology(self) -> Topology:
@@ -169,7 +175,7 @@ class Cloth(DeformableBody):
         """
         if not (self.mesh.is_closed and self.mesh.is_oriented):
             raise InputError(
-                f"cloth '{self.name}' has no inside to inflate: its mesh must be closed, and its triangles all turned "
+                f"{self._title} has no inside to inflate: its mesh must be closed, and its triangles all turned "
                 "the same way"
             )
         return self._load(Inflation(self, pressure, gas, until))
@@ -284,21 +290,21 @@ def _checked_model(model: str | ClothSprings) -> ClothSprings | None:
     )
 
 
-def _checked_law(material: Law | None, name: str) -> Law:
+def _checked_law(material: Law | None, title: str) -> Law:
     if material is None:
         return StVenantKirchhoff(young=1e6, poisson=0.3, density=300.0)
     law: Law = instance_of(material, Law, "the material of cloth")
     if not law.is_rotation_invariant:
         raise InputError(
-            f"the law {type(law).__name__} is not rotation invariant, and cloth '{name}' turns; use "
+            f"the law {type(law).__name__} is not rotation invariant, and {title} turns; use "
             "StVenantKirchhoff or another law for large rotations"
         )
     if law.anisotropic is not None or isinstance(law, Orthotropic):
         raise InputError(
-            f"the law {type(law).__name__} has directions in a solid; for cloth '{name}' take a Fabric, with its warp"
+            f"the law {type(law).__name__} has directions in a solid; for {title} take a Fabric, with its warp"
         )
     if law.poisson == 0.5:
-        raise InputError(f"cloth '{name}' needs a Poisson's ratio below 0.5, such as 0.49")
+        raise InputError(f"{title} needs a Poisson's ratio below 0.5, such as 0.49")
     return law
 
 
@@ -323,13 +329,13 @@ def _warp(given: ArrayLike | None, mesh: SheetMesh, uv: NDArray[np.float64] | No
     return np.asarray(along, np.float64)
 
 
-def _checked_sheet(mesh: Any, thickness: float | None, name: str) -> SheetMesh:
-    """Return the mesh of a sheet, whose thickness is less than half of its shortest edge."""
+def _checked_sheet(mesh: Any, thickness: float | None, title: str) -> SheetMesh:
+    """Return the mesh of a sheet, whose thickness is less than its shortest edge."""
     if not isinstance(mesh, SurfaceMesh | SheetMesh):
         instance_of(mesh, SurfaceMesh, "the mesh of cloth")
     if thickness is None:
         thickness = mesh.thickness if isinstance(mesh, SheetMesh) else 1e-3
-    thick = number(thickness, f"the thickness of cloth '{name}'", above=0.0, unit="m")
+    thick = number(thickness, f"the thickness of {title}", above=0.0, unit="m")
     sheet = SheetMesh(mesh.points, mesh.cells if isinstance(mesh, SheetMesh) else mesh.triangles,
                       mesh.regions if isinstance(mesh, SheetMesh) else None, mesh.notes, thick,
                       mesh.flat if isinstance(mesh, SheetMesh) else None)  # fmt: skip
@@ -337,7 +343,7 @@ def _checked_sheet(mesh: Any, thickness: float | None, name: str) -> SheetMesh:
     shortest = float(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).min())
     if thick >= shortest:
         raise InputError(
-            f"the thickness of cloth '{name}', {thick:g} m, must be less than its shortest edge, {shortest:.3g} m; "
+            f"the thickness of {title}, {thick:g} m, must be less than its shortest edge, {shortest:.3g} m; "
             "give a smaller thickness or a coarser mesh"
         )
     return sheet
